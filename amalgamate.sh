@@ -10,17 +10,19 @@ cd "$(dirname "$0")"
 
 # The stair, bottom to top: a file includes and calls only what stands before it, or what the one above handed
 # down. test/source.sh checks it.
-headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
- wire/wire wire/place
- os/os os/sock tls/tls tls/cert
+headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
+ base/ratelimit
+ wire/wire wire/data wire/route wire/link
+ os/os os/sock tls/cert tls/tls link/state link/out link/hello link/place link/link
  route/table route/route names/index names/names names/lost detect/detect
  dial/slot dial/pick dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
- link/link node/base node/keys node/samehost node/addr node/handover
+ node/base node/keys node/samehost node/addr node/handover
  node/suspect node/trace node/links node/state"
-sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/ratelimit
- wire/wire wire/run wire/trace wire/place
- os/sock os/samehost os/os os/file tls/tls tls/cert link/link link/place
+sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
+ base/ratelimit
+ wire/wire wire/data wire/route wire/link
+ os/sock os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link
  route/table route/route route/advert
  detect/detect names/index names/names names/lost
  dial/slot dial/pick dial/addr dial/rate dial/start dial/target dial/dial

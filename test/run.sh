@@ -379,6 +379,7 @@ for f in test/unit/t_*.c; do
 done
 if has_bearssl; then
     add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c'
+    add 'unit t_tls_openssl with TLS' 'unit tls test/unit/t_tls_openssl.c'
     add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c'
     add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c'
     add 'unit t_near over TLS' 'unit over test/unit/t_near.c'

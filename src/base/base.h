@@ -2,8 +2,8 @@
 #ifndef PHX_BASE_BASE_H
 #define PHX_BASE_BASE_H
 
-/* This header stands first in every room and in the joined file, so these are seen by every system
- * header. POSIX.1-2008 is all the core asks for; Darwin hides kqueue without its own word. */
+/* This header stands first in every room and in the joined file, so these are seen by every system header.
+ * POSIX.1-2008 is all the core asks for; Darwin hides kqueue without its own word. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -14,8 +14,8 @@
 #undef _POSIX_C_SOURCE /* kqueue and struct ip_mreq hide behind it there */
 #endif
 /* Linux hides accept4 and who is at the other end of a UNIX socket. File by file only the two of os that use
- * them ask for more than POSIX, so the compiler shows if another room leans on it; the joined file has to
- * ask here. Where a host includes phoenix.c behind system headers it is too late, and it does without. */
+ * them ask for more than POSIX, so the compiler shows if another room leans on it; the joined file has to ask
+ * here. Where a host includes phoenix.c behind system headers it is too late, and it does without. */
 #if defined(__linux__) && defined(PHX_PRIVATE) && !defined(_GNU_SOURCE) && !defined(_FEATURES_H) \
     && !defined(_SYS_SOCKET_H)
 #define _GNU_SOURCE 1
@@ -52,17 +52,17 @@
 #define PHX__NONE UINT32_MAX
 #define PHX__SELF 0u
 
-/* A frame's payload is cut at this many bytes. 64 KiB keeps a control frame behind at most one fragment
- * (50 us at 10 Gbit/s) and costs under 1 % over larger ones. */
+/* A frame's payload is cut at this many bytes. 64 KiB keeps a control frame behind at most one fragment (50
+ * us at 10 Gbit/s) and costs under 1 % over larger ones. */
 #define PHX__FRAGMENT 65536u
-/* The largest frame a peer may send: a fragment and its header, or a control frame. Senders of control
- * frames split at PHX__FRAGMENT too. */
+/* The largest frame a peer may send: a fragment and its header, or a control frame. Senders of control frames
+ * split at PHX__FRAGMENT too. */
 #define PHX__FRAME_MAX (PHX__FRAGMENT + 256u)
 
 /* Hops are a byte on the wire; 255 says unreachable. */
 #define PHX__UNREACHABLE 255u
 
-/* Who wants to be told when a deadline passes; see struct phx__timers. */
+/* Whose deadline has passed; see struct phx__timers. */
 enum phx__timer_kind {
     PHX__TIMER_LINK = 1, /* arg: link slot */
     PHX__TIMER_ROUTE_TELL,

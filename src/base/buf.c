@@ -1,23 +1,23 @@
 /* buf.c - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
 
-/* This is the only room that walks raw bytes. Everything that comes from a peer passes the reader, and
- * everything that goes to one passes the writer, so their bounds checks are the whole library's.
+/* Everything that comes from a peer passes the reader, and everything that goes to one passes the writer, so
+ * their bounds checks are the whole library's.
  *
  * Reader and writer fail once and for all: after the first step past the end, nothing more is read or
- * written, and a decoder needs one test at its end instead of one per field. A failed reader also has
- * nothing left, so that no loop over `left` goes on. Integers are put together from single bytes, which
- * asks nothing of alignment or of the host's byte order; compilers make one load or store of it.
+ * written, and a decoder needs one test at its end instead of one per field. A failed reader also has nothing
+ * left, so that no loop over `left` goes on. Integers are put together from single bytes, which needs no
+ * alignment and no byte order of the host; compilers make one load or store of it.
  *
- * Blocks and slices carry payload from the socket to the application, or through a relay to the next
- * socket, without a copy:
+ * Blocks and slices carry payload from the socket to the application, or through a relay to the next socket,
+ * without a copy:
  *
  *      ring:   [ block A, 0..40 ][ block B, 0..65 536 ][ block A, 40..90 ]     in order of sending
  *                    |                  |                    |
  *      blocks:       A (refs 2) <-------|--------------------'
  *                                       B (refs 1): the host's bytes, released when the last slice is gone
  *
- * A release callback may run inside a drop. The code here is done with the structures at that moment, so
- * the callback may push to the very queue that is being emptied. */
+ * A release callback may run inside a drop. The code here is done with the structures at that moment, so the
+ * callback may push to the very queue that is being emptied. */
 #include "base/buf.h"
 
 /* The first ring of a queue. Most queues of an idle node hold nothing; those in use hold a few blocks,
@@ -117,8 +117,8 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 
 /* ---- Writer */
 
-/* The sender of a frame knows its size beforehand, so `bad` means a mistake of ours, or a record too long
- * for what is left of a fixed block, which the caller then sends in the next one. */
+/* The sender of a frame knows its size beforehand, so `bad` means a mistake of ours, or a record too long for
+ * what is left of a fixed block, which the caller then sends in the next one. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
     w->data = data;
@@ -245,7 +245,7 @@ struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
 }
 
 struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                   void (*release)(const void *, size_t, void *), void *arg)
+                                       void (*release)(const void *, size_t, void *), void *arg)
 {
     struct phx__block *b = phx__mem_get(mem, sizeof *b);
 
@@ -304,6 +304,17 @@ void phx__buf_block_drop(struct phx__block *b)
         phx__mem_put(last.mem, b, sizeof *b);
     if (last.release != NULL)
         last.release(last.data, last.capacity, last.arg);
+}
+
+int phx__buf_place_is_open(const struct phx__place *p)
+{
+    return p->block->used == p->at;
+}
+
+void phx__buf_place_drop(struct phx__place *p)
+{
+    phx__buf_block_drop(p->block);
+    memset(p, 0, sizeof *p);
 }
 
 /* ---- Queues of slices. What is pushed leaves in the same order and the same bytes, cut as the socket
@@ -419,6 +430,3 @@ void phx__buf_slices_take(struct phx__slices *q, size_t size)
         }
     }
 }
-
-#undef BUF_RING_FIRST
-#undef BUF_RING_MOST

@@ -3,8 +3,8 @@
 #define PHX_BASE_BUF_H
 #include "base/mem.h"
 
-/* A reader over borrowed bytes. Running past the end sets bad, and from then on every get gives zeroes, so
- * a decoder reads everything and asks once. All integers are little-endian. */
+/* A reader over borrowed bytes. Running past the end sets bad, and from then on every get gives zeroes, so a
+ * decoder reads everything and asks once. All integers are little-endian. */
 struct phx__reader {
     const uint8_t *p;
     size_t left;
@@ -49,14 +49,24 @@ struct phx__block {
 /* refs is 1. NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity);
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
-                                               void (*release)(const void *, size_t, void *),
-                                               void *arg);
+                                                   void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__buf_block_drop(struct phx__block *b);
+
+/* Where bytes go that have not all come yet: `size` bytes from `at` on in a block that is held. block NULL:
+ * there is no such place. The block's `used` says how much of it has been received. */
+struct phx__place {
+    struct phx__block *block;
+    size_t at;
+    size_t size, got; /* got: of size, what is here already */
+};
+/* May it be written to? Not if the block was filled beyond its beginning in another way, or was retired. */
+PHX_PRIVATE int phx__buf_place_is_open(const struct phx__place *p);
+PHX_PRIVATE void phx__buf_place_drop(struct phx__place *p);
 
 /* A queue of slices of blocks, in a ring. A slice that continues the last one in the same block extends it,
  * so a stream of small frames in one block is one slice. */
@@ -75,7 +85,7 @@ PHX_PRIVATE void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *me
 PHX_PRIVATE void phx__buf_slices_free(struct phx__slices *q); /* drops all */
 /* Takes a reference of its own. 0 or PHX_ENOMEM. size 0 is nothing. */
 PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data,
-                                 size_t size);
+                                     size_t size);
 /* Makes room for `more` slices, so that as many pushes cannot fail. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */

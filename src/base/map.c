@@ -1,24 +1,21 @@
 /* map.c - one open-addressing hash from 64-bit keys to 32-bit values. */
 
-/* Why open addressing with linear probing: one allocation for the whole map, neighbours in one cache
- * line (four 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full,
- * a hit looks at about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4), which is what the limit
- * trades against memory.
+/* Open addressing with linear probing: one allocation for the whole map, neighbours in one cache line (four
+ * 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full, a hit looks at
+ * about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4).
  *
- * Deletion leaves no tombstones. It shifts later members of the run back into the hole:
+ * Deletion leaves no tombstones. It shifts later members of the run back into the hole, so a map that lives
+ * for ever under churn is as fast as a fresh one:
  *
  *      slot      3    4    5    6    7
  *      holds     a    b    c    d    -        home(a) = 3, home(b) = 3, home(c) = 5, home(d) = 4
  *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
  *                a    d    c    -    -        d moves, and the run ends one slot earlier.
  *
- * So a map that lives for ever under churn is as fast as a fresh one.
- *
- * A slot is empty if its value is UINT32_MAX; any key is legal, 0 too. The map never shrinks: its owners
- * are bounded by limits of the configuration, and what was needed once tends to be needed again.
- *
- * What it refuses: the hash is public, so somebody who may choose keys freely can make them collide.
- * Those who may are authenticated nodes, bounded by max_nodes; we accept that. */
+ * A slot is empty if its value is UINT32_MAX; any key is legal, 0 too. The map never shrinks: its owners are
+ * bounded by limits of the configuration, and what was needed once tends to be needed again. The hash is
+ * public, so a peer that may choose keys freely can make them collide. Such peers are authenticated nodes,
+ * bounded by max_nodes. */
 #include "base/map.h"
 
 #define MAP_EMPTY UINT32_MAX
@@ -47,8 +44,8 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
     return (uint32_t)phx__map_mix(key) & (m->capacity - 1);
 }
 
-/* The slot that holds key, or else the empty slot where it would go. There is always an empty one, so
- * the walk ends. The capacity must not be 0. */
+/* The slot that holds key, or else the empty slot where it would go. There is always an empty one, so the
+ * walk ends. The capacity must not be 0. */
 static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
@@ -134,8 +131,8 @@ void phx__map_del(struct phx__map *m, uint64_t key)
     if (m->slots[hole].value == MAP_EMPTY)
         return;
     for (i = (hole + 1) & mask; m->slots[i].value != MAP_EMPTY; i = (i + 1) & mask) {
-        /* Distances are counted backwards from i, around the end of the table: whoever is at least as
-         * far from home as from the hole would have settled in the hole. */
+        /* Distances are counted backwards from i, around the end of the table: whoever is at least as far
+         * from home as from the hole would have settled in the hole. */
         uint32_t from_home = (i - map_home(m, m->slots[i].key)) & mask;
 
         if (from_home >= ((i - hole) & mask)) {
@@ -146,7 +143,3 @@ void phx__map_del(struct phx__map *m, uint64_t key)
     m->slots[hole].value = MAP_EMPTY;
     m->count--;
 }
-
-#undef MAP_EMPTY
-#undef MAP_FIRST
-#undef MAP_MOST

@@ -1,33 +1,31 @@
 /* mem.c - every allocation of a node: counted, capped, and able to fail on purpose. */
 
-/* Promises. Whatever a node allocates goes through one struct phx__mem, so `used` is exact to the byte
- * as asked for (what the allocator adds for itself is not ours to know), `peak` is its highest value,
- * and a limit holds before the allocator is asked. A failure changes nothing: neither the counters nor
- * the old block. That is what lets a test fail the n-th call for every n and find the node intact.
+/* Whatever a node allocates goes through one struct phx__mem, so `used` is exact to the byte as asked for
+ * (what the allocator adds for itself is not known), `peak` is its highest value, and a limit holds before
+ * the allocator is asked. A failure changes nothing: neither the counters nor the old block. So a test can
+ * fail the n-th call for every n and find the node intact.
  *
- * Frees know their size, as in Lua. The price is that callers keep capacities, which they need anyway;
- * the gain is exact totals without a header in front of every block.
+ * Frees know their size, as in Lua. Callers keep capacities for it, which they need anyway; totals are exact
+ * without a header in front of every block.
  *
- * Large blocks come and go with each large message, and a fresh one costs more than all the rest of
- * receiving it: the system hands its pages out one by one, zeroed, as they are touched, and most
- * allocators give large blocks back to the system at once. So a few of them are kept here for the next
- * message of about the same size: up to spare_most bytes, as long as nobody else needs the memory (the
- * limit, or a failing allocator, takes them first), and not for long (step.c drops them when they were idle
- * for some seconds). Sizes are rounded up by at most an eighth, so that messages that differ a little
- * can share.
+ * Large blocks come and go with each large message, and a fresh one costs more than all the rest of receiving
+ * it: the system hands its pages out one by one, zeroed, as they are touched, and most allocators give large
+ * blocks back to the system at once. So a few of them are kept here for the next message of about the same
+ * size: up to spare_most bytes, as long as nobody else needs the memory (the limit, or a failing allocator,
+ * frees them first), and until they were idle for some seconds. Sizes are rounded up by at most an eighth, so
+ * that messages that differ a little can share.
  *
- * While a block is resized the allocator may hold old and new at once. That moment is not counted:
- * only the allocator knows whether it happened. */
+ * While a block is resized the allocator may hold old and new at once. That moment is not counted. */
 #include "base/mem.h"
 
 #include <stdlib.h>
 
-/* The first size of a growing array, in items. One item is the common case that must not cost four
- * resizes; more would be waste in the many arrays that stay empty or tiny. */
+/* The first size of a growing array, in items. One item is the common case that must not cost four resizes;
+ * more would be waste in the many arrays that stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
-/* From so many items on an array grows by an eighth instead of by half. Then most of what a node has are
- * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, which large
- * blocks are spared anyway, since allocators move them by their pages. */
+/* From this many items on an array grows by an eighth instead of by half. Most of what a large node has are
+ * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, and allocators
+ * move large blocks by their pages. */
 #define MEM_MANY_ITEMS 256u
 
 /* Below it allocators do not ask the system. */
@@ -225,8 +223,8 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     if (more > SIZE_MAX / item)
         return PHX_ENOMEM;
     new_size = (size_t)more * item;
-    /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing
-     * rules; copying its bytes does not, and costs nothing once compiled. */
+    /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing rules;
+     * copying its bytes does not, and costs nothing once compiled. */
     memcpy(&old, array, sizeof old);
     new_array = phx__mem_resize(m, old, old_size, new_size);
     if (new_array == NULL)
@@ -236,8 +234,3 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     *capacity = (uint32_t)more;
     return 0;
 }
-
-#undef MEM_FIRST_ITEMS
-#undef MEM_MANY_ITEMS
-#undef MEM_LARGE
-#undef MEM_HEAD

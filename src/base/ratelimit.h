@@ -1,7 +1,7 @@
 /* ratelimit.h - token buckets by key: how often something may be done to an address or said in the log. */
 #ifndef PHX_BASE_RATELIMIT_H
 #define PHX_BASE_RATELIMIT_H
-#include "base/id.h"
+#include "base/addr.h"
 #include "base/mem.h"
 
 /* The key of the bucket that all others share; no other key is 0. */

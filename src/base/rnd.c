@@ -1,12 +1,12 @@
 /* rnd.c - a seeded generator for jitter and choice; never for keys. */
 
-/* xoroshiro128++ by Blackman and Vigna ("Scrambled Linear Pseudorandom Number Generators", 2021): two
- * words of state, a few cycles a number, and no known statistical flaw at the amounts a node draws. Its
- * state can be computed from a few outputs, so nothing that must stay secret comes from here; nonces
- * and ids come from the operating system.
+/* xoroshiro128++ by Blackman and Vigna ("Scrambled Linear Pseudorandom Number Generators", 2021): two words
+ * of state, a few cycles a number, and no known statistical flaw at the amounts a node draws. Its state can
+ * be computed from a few outputs, so nothing that must stay secret comes from here; nonces and ids come from
+ * the operating system.
  *
- * One generator per node and no other source of chance: the same seeds give the same run, which is what
- * makes a simulated failure replay. */
+ * One generator per node and no other source of chance: the same seeds give the same run, which is what makes
+ * a simulated failure replay. */
 #include "base/rnd.h"
 
 static uint64_t rnd_rotate(uint64_t x, int n)
@@ -14,8 +14,8 @@ static uint64_t rnd_rotate(uint64_t x, int n)
     return x << n | x >> (64 - n);
 }
 
-/* One output of SplitMix64. The authors of xoroshiro advise seeding with a generator of another kind, so
- * that seeds which differ in one bit do not start out alike. */
+/* One output of SplitMix64. The authors of xoroshiro advise seeding with a generator of another kind, so that
+ * seeds which differ in one bit do not start out alike. */
 static uint64_t rnd_split(uint64_t *state)
 {
     uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -54,8 +54,8 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
     PHX_ASSERT(bound > 0);
     if (bound < 2)
         return 0;
-    /* 2^64 mod bound values are too many for an even share; draws among the lowest of them are thrown
-     * away. Less than one extra draw is expected even for the worst bound. */
+    /* 2^64 mod bound values are too many for an even share; draws among the lowest of them are thrown away.
+     * Less than one extra draw is expected even for the worst bound. */
     odd = (UINT64_MAX - bound + 1) % bound;
     do {
         x = phx__rnd_next(r);

@@ -1,14 +1,14 @@
 /* sha.c - SHA-256 (FIPS 180-4) and HMAC (RFC 2104), for the hello's proof. */
 
-/* Written for being short and plainly right, and after that for the start of a mesh: each end of a link
- * hashes some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of
- * links each on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the
- * plain loop took three times that. The two blocks that only depend on the key are hashed once
- * for each key and not once for each proof (link.c). No table is indexed by secret bytes and no branch
- * depends on them, so its timing tells only how much was hashed.
+/* Written to be short and plainly right, and after that for the start of a mesh: each end of a link hashes
+ * some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of links each
+ * on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the plain loop
+ * took three times that. The two blocks that only depend on the key are hashed once for each key and not once
+ * for each proof (link/hello.c). No table is indexed by secret bytes and no branch depends on them, so its
+ * timing tells only how much was hashed.
  *
- * It does not wipe what it leaves on the stack: the key lives in the node's configuration anyway for as
- * long as the node does.
+ * It does not wipe what it leaves on the stack: the key is in the node's configuration for as long as the
+ * node lives.
  *
  * The names a..h, the functions and the schedule are those of FIPS 180-4, section 6.2.2. */
 #include "base/sha.h"
@@ -35,8 +35,8 @@ static uint32_t sha_rotate(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-/* Spreads the 64 bytes at p over 64 words. The words of SHA-256 are big-endian, unlike our wire; that is
- * why this does not go through the reader of buf. */
+/* Spreads the 64 bytes at p over 64 words. The words of SHA-256 are big-endian, unlike our wire, so the
+ * reader of buf does not serve. */
 static void sha_schedule(uint32_t w[64], const uint8_t *p)
 {
     int i;
@@ -51,8 +51,8 @@ static void sha_schedule(uint32_t w[64], const uint8_t *p)
     }
 }
 
-/* One round, with the names of the standard. Where it moves each variable on by one (h = g, g = f, ... b = a)
- * the next round is given them by other names: eight rounds bring them back to where they were. */
+/* One round, with the names of the standard. Where the standard moves each variable on by one (h = g, g = f,
+ * ... b = a) the next round gets them under other names, and after eight rounds each has its own again. */
 #define SHA_ROUND(a, b, c, d, e, f, g, h, i)                                                          \
     do {                                                                                              \
         t1 = h + (sha_rotate(e, 6) ^ sha_rotate(e, 11) ^ sha_rotate(e, 25)) + (g ^ (e & (f ^ g)))     \
@@ -103,8 +103,8 @@ void phx__sha_add(struct phx__sha *s, const void *data, size_t size)
     if (size == 0)
         return; /* data may be NULL then */
     s->total += size;
-    /* First what completes the block begun before; then whole blocks straight from the caller's memory;
-     * then the rest is kept. */
+    /* First what completes the block begun before; then whole blocks straight from the caller's memory; then
+     * the rest is kept. */
     if (have > 0) {
         n = size < 64 - have ? size : 64 - have;
         memcpy(s->block + have, p, n);
@@ -125,8 +125,8 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
     uint64_t bits = s->total * 8;
     size_t have = (size_t)(s->total % 64), i;
 
-    /* A one bit, zeroes, and the length as 8 bytes at the end of a block: of a second one if the first
-     * has no room left. */
+    /* A one bit, zeroes, and the length as 8 bytes at the end of a block: of a second one if the first has no
+     * room left. */
     s->block[have++] = 0x80;
     if (have > 56) {
         memset(s->block + have, 0, 64 - have);
@@ -141,8 +141,8 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
         out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both hashes begin at once, so that the key need
- * not be kept. */
+/* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both hashes begin at once, so that the key need not
+ * be kept. */
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
@@ -182,8 +182,8 @@ void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
 
 int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 {
-    /* volatile keeps the compiler from leaving the loop at the first difference, which would tell a
-     * forger how many leading bytes are right. */
+    /* volatile keeps the compiler from leaving the loop at the first difference, which would tell a forger
+     * how many leading bytes are right. */
     volatile uint8_t differ = 0;
     int i;
 
@@ -191,5 +191,3 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
         differ = (uint8_t)(differ | (a[i] ^ b[i]));
     return differ == 0;
 }
-
-#undef SHA_ROUND

@@ -1,17 +1,16 @@
 /* timer.c - one heap of deadlines for the whole node. */
 
-/* Everything in a node that happens by time hangs on this heap, and its top is phx_deadline: there is no
- * second place where a time could be forgotten.
+/* All deadlines of a node are in this heap, and its top is phx_deadline.
  *
- *      handle ----> at[handle] { at, order, kind, arg, place } ----> heap[place] = handle
+ *      handle ----> at[handle] { at, order, kind, arg, position } ----> heap[position] = handle
  *
- * Handles are indices into `at`, so owners may move in memory and a timer holds no pointer to them. A
- * dropped handle goes to a free list, threaded through `place`, and is given out again; the most recent
- * first, because that one is in the cache.
+ * Handles are indices into `at`, so owners may move in memory and a timer holds no pointer to them. A dropped
+ * handle goes to a free list, threaded through `position`, and is given out again; the most recent first,
+ * because that one is in the cache.
  *
- * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends
- * only on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a
- * microsecond it would wrap after 2,284 years, with 8 bits of it spared for the kind.
+ * Ties are broken by `order`, a counter that grows with every set. The order of firing therefore depends only
+ * on the calls made, never on addresses or the shape of the heap, and runs replay. At one set a microsecond
+ * it would wrap after 2,284 years, with 8 bits of it spared for the kind.
  *
  * The heap is binary and indirect. Most timers of a node are pushed into the future again and again
  * (heartbeats, time-outs); that is one sift down, log2(n) steps of two comparisons, for some tens of
@@ -22,7 +21,7 @@ struct phx__timer {
     uint64_t at;    /* UINT64_MAX: stopped */
     uint64_t order; /* when it was set, among all settings; times 256, and its kind */
     uint32_t arg;
-    uint32_t place; /* in the heap; TIMER_STOPPED; or, once dropped, the next free handle */
+    uint32_t position; /* in the heap; TIMER_STOPPED; or, once dropped, the next free handle */
 };
 
 #define TIMER_STOPPED UINT32_MAX
@@ -38,49 +37,49 @@ static int timer_is_earlier(const struct phx__timers *t, uint32_t a, uint32_t b)
     return x->at != y->at ? x->at < y->at : x->order < y->order;
 }
 
-static void timer_seat(struct phx__timers *t, size_t place, uint32_t handle)
+static void timer_seat(struct phx__timers *t, size_t position, uint32_t handle)
 {
-    t->heap[place] = handle;
-    t->at[handle].place = (uint32_t)place;
+    t->heap[position] = handle;
+    t->at[handle].position = (uint32_t)position;
 }
 
-/* Moves the timer at `place` towards the top until its parent is earlier. Others are moved into the hole
+/* Moves the timer at `position` towards the top until its parent is earlier. Others are moved into the hole
  * it leaves, and it is seated once, at the end: half the writes of swapping. */
-static void timer_rise(struct phx__timers *t, size_t place)
+static void timer_rise(struct phx__timers *t, size_t position)
 {
-    uint32_t handle = t->heap[place];
+    uint32_t handle = t->heap[position];
 
-    while (place > 0 && timer_is_earlier(t, handle, t->heap[(place - 1) / 2])) {
-        timer_seat(t, place, t->heap[(place - 1) / 2]);
-        place = (place - 1) / 2;
+    while (position > 0 && timer_is_earlier(t, handle, t->heap[(position - 1) / 2])) {
+        timer_seat(t, position, t->heap[(position - 1) / 2]);
+        position = (position - 1) / 2;
     }
-    timer_seat(t, place, handle);
+    timer_seat(t, position, handle);
 }
 
 /* Moves it towards the bottom until both children are later. */
-static void timer_sink(struct phx__timers *t, size_t place)
+static void timer_sink(struct phx__timers *t, size_t position)
 {
-    uint32_t handle = t->heap[place];
+    uint32_t handle = t->heap[position];
     size_t child;
 
-    while ((child = 2 * place + 1) < t->heap_count) {
+    while ((child = 2 * position + 1) < t->heap_count) {
         if (child + 1 < t->heap_count && timer_is_earlier(t, t->heap[child + 1], t->heap[child]))
             child++;
         if (timer_is_earlier(t, handle, t->heap[child]))
             break;
-        timer_seat(t, place, t->heap[child]);
-        place = child;
+        timer_seat(t, position, t->heap[child]);
+        position = child;
     }
-    timer_seat(t, place, handle);
+    timer_seat(t, position, handle);
 }
 
 /* Whichever way it has to go. At most one of the two moves it. */
-static void timer_settle(struct phx__timers *t, size_t place)
+static void timer_settle(struct phx__timers *t, size_t position)
 {
-    uint32_t handle = t->heap[place];
+    uint32_t handle = t->heap[position];
 
-    timer_rise(t, place);
-    timer_sink(t, t->at[handle].place);
+    timer_rise(t, position);
+    timer_sink(t, t->at[handle].position);
 }
 
 void phx__timer_init(struct phx__timers *t, struct phx__mem *mem)
@@ -103,9 +102,9 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
 
     PHX_ASSERT(kind != TIMER_DROPPED && kind < 256);
     if (h != PHX__NONE) {
-        t->free_list = t->at[h].place;
+        t->free_list = t->at[h].position;
     } else {
-        /* The heap has a place for every handle ever given, so that a set never allocates. */
+        /* The heap has a position for every handle ever given, so that a set never allocates. */
         if (phx__mem_grow(t->mem, &t->heap, &t->heap_capacity, t->count + 1, sizeof *t->heap) != 0
             || phx__mem_grow(t->mem, &t->at, &t->capacity, t->count + 1, sizeof *t->at) != 0)
             return PHX_ENOMEM;
@@ -114,7 +113,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
     t->at[h].at = UINT64_MAX;
     t->at[h].order = (uint64_t)kind;
     t->at[h].arg = arg;
-    t->at[h].place = TIMER_STOPPED;
+    t->at[h].position = TIMER_STOPPED;
     *handle = h;
     return 0;
 }
@@ -122,19 +121,19 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
 void phx__timer_stop(struct phx__timers *t, uint32_t handle)
 {
     struct phx__timer *timer = &t->at[handle];
-    uint32_t place = timer->place, last;
+    uint32_t position = timer->position, last;
 
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));
-    if (place == TIMER_STOPPED)
+    if (position == TIMER_STOPPED)
         return;
     timer->at = UINT64_MAX;
-    timer->place = TIMER_STOPPED;
-    /* The last of the heap takes the empty place. It comes from another branch, perhaps, so it may have
-     * to go either way. */
+    timer->position = TIMER_STOPPED;
+    /* The last of the heap takes the empty position. It comes from another branch, perhaps, so it may have to
+     * go either way. */
     last = t->heap[--t->heap_count];
     if (last != handle) {
-        timer_seat(t, place, last);
-        timer_settle(t, place);
+        timer_seat(t, position, last);
+        timer_settle(t, position);
     }
 }
 
@@ -143,7 +142,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));
     phx__timer_stop(t, handle);
     t->at[handle].order = TIMER_DROPPED;
-    t->at[handle].place = t->free_list;
+    t->at[handle].position = t->free_list;
     t->free_list = handle;
 }
 
@@ -156,15 +155,15 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
         phx__timer_stop(t, handle);
         return;
     }
-    if (timer->place == TIMER_STOPPED) {
+    if (timer->position == TIMER_STOPPED) {
         PHX_ASSERT(t->heap_count < t->heap_capacity);
         timer_seat(t, t->heap_count++, handle);
     }
-    /* A new order even if the time is the same: whoever sets again queues again, so that a timer which
-     * is set for "now" inside its own firing cannot starve the others that are due. */
+    /* A new order even if the time is the same: whoever sets again queues again, so that a timer which is set
+     * for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
-    timer_settle(t, timer->place);
+    timer_settle(t, timer->position);
 }
 
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)
@@ -191,8 +190,3 @@ int phx__timer_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *arg
     phx__timer_stop(t, handle);
     return 1;
 }
-
-#undef TIMER_STOPPED
-#undef TIMER_DROPPED
-#undef TIMER_KIND
-#undef TIMER_IS_LIVE

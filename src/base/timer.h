@@ -3,8 +3,8 @@
 #define PHX_BASE_TIMER_H
 #include "base/mem.h"
 
-/* Timers are named by small handles, so that owners may move in memory. Equal deadlines fire in the order
- * in which they were set, so that runs replay. */
+/* Timers are named by small handles, so that owners may move in memory. Equal deadlines fire in the order in
+ * which they were set, so that runs replay. */
 struct phx__timers {
     struct phx__mem *mem;
     struct phx__timer *at; /* by handle */

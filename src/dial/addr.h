@@ -1,7 +1,7 @@
 /* addr.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifndef PHX_DIAL_ADDR_H
 #define PHX_DIAL_ADDR_H
-#include "base/id.h"
+#include "base/addr.h"
 #include "base/mem.h"
 
 #define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */

@@ -1,7 +1,7 @@
 /* index.h - BRAIN: the claims of all nodes laid side by side: who owns a name. */
 #ifndef PHX_NAMES_INDEX_H
 #define PHX_NAMES_INDEX_H
-#include "wire/wire.h"
+#include "wire/route.h"
 
 /* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
  * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */

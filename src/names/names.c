@@ -221,7 +221,7 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
-    phx__wire_claim(card, i, out);
+    phx__wire_route_claim(card, i, out);
     if (out->epoch > NAMES_EPOCH_TOP)
         out->epoch = NAMES_EPOCH_TOP;
 }

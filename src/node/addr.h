@@ -1,7 +1,7 @@
 /* addr.h - BRAIN: the addresses of this node: what its host told, and what its links teach. */
 #ifndef PHX_NODE_ADDR_H
 #define PHX_NODE_ADDR_H
-#include "wire/wire.h"
+#include "wire/route.h"
 
 struct phx__node_addr_ops {
     void *ctx;

@@ -113,8 +113,7 @@ static int api_config_check(const struct phx_config *c)
         return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
         return PHX_EINVAL;
-    if ((c->os != NULL && c->os->version != PHX_OS_VERSION)
-        || (c->alloc != NULL && c->alloc->alloc == NULL))
+    if ((c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
@@ -176,8 +175,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
     if (n == 0) {
-        p->set.os_calls++;
-        n = p->os.resolve(p->os.world, parsed.host, out, capacity);
+        n = phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     }
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
@@ -307,7 +305,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_file_read(path, bytes, sizeof bytes);
+    size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
     if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
@@ -335,8 +333,7 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 {
     if (n < capacity) {
         fds[n].fd = fd;
-        fds[n].events =
-            (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
+        fds[n].events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0));
         fds[n].revents = 0;
     }
     return n + 1;
@@ -453,17 +450,6 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-/* Can this node take names, as far as is known here? */
-static int api_may_inherit(const phx *p, uint32_t node)
-{
-    enum phx_state state;
-
-    if (node == PHX__NONE || phx__route_dest(&p->route, node) == NULL)
-        return 0;
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state != PHX_NODE_FAILED && state != PHX_NODE_LEFT;
-}
-
 int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
@@ -478,7 +464,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
-    if (!api_may_inherit(p, node))
+    if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
     return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
 }
@@ -637,9 +623,9 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
             out[n].peer = l->id;
             out[n].address = l->address;
             out[n].since_us = l->since;
-            out[n].bytes_in = l->bytes_in;
-            out[n].bytes_out = l->bytes_out;
-            out[n].queued_bytes = phx__link_queued(l);
+            out[n].bytes_in = l->in.bytes;
+            out[n].bytes_out = l->out.bytes;
+            out[n].queued_bytes = phx__link_out_queued(l);
         }
         n++;
     }
@@ -672,12 +658,9 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    uint32_t i, node = phx__id_find(&p->ids, owner);
-    const struct phx__names_of *of;
+    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    uint32_t i;
 
-    if (node == PHX__NONE || node >= p->names.capacity)
-        return 0;
-    of = &p->names.of[node];
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;

@@ -1,4 +1,4 @@
-/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #include "node/state.h"
 
 #include <stdarg.h>
@@ -163,6 +163,20 @@ void phx__node_peers_free(phx *p)
     phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
 }
 
+int phx__node_is_gone(const phx *p, uint32_t node)
+{
+    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
+
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
+}
+
+const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -177,8 +191,13 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
     }
-    if (node < p->names.capacity)
-        out->ranges_count = p->names.of[node].count;
+    out->ranges_count = phx__node_names(p, node)->count;
+}
+
+const struct phx_os *phx__node_os(phx *p)
+{
+    p->set.os_calls++;
+    return &p->os;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -205,20 +224,20 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
 
 void phx__node_break(phx *p, struct phx__link *l)
 {
-    l->broken = PHX_ENOMEM;
-    p->set.wants(p, l);
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
 }
 
 struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
     struct phx__link *l = phx__node_link(p, nbr);
 
-    return l == NULL || phx__link_control(&p->set, l, size, w) != 0 ? NULL : l;
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
 void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
-    if (phx__link_control_end(&p->set, l, w) != 0)
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
         phx__node_break(p, l);
 }
 
@@ -235,24 +254,28 @@ int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || (!urgent && phx__link_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_control(&p->set, l, frame->capacity, &w) != 0)
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
         return 0;
     phx__buf_put_bytes(&w, frame->data, frame->size);
     phx__node_send_end(p, l, &w);
     return 1;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
+}
 
 uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 {
-    const phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__card card;
 
-    if (d == NULL || d->card == NULL
-        || phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+    if (!phx__node_card(ctx, node, &card))
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;

@@ -1,4 +1,4 @@
-/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, own addresses. */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifndef PHX_NODE_BASE_H
 #define PHX_NODE_BASE_H
 #include "link/link.h"
@@ -49,7 +49,11 @@ PHX_PRIVATE void phx__node_peers_free(phx *p);
 /* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+
+PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -67,8 +71,7 @@ PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
  * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
  * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
  * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size,
-                                                   struct phx__writer *w);
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
 PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
 /* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
  * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
@@ -76,9 +79,10 @@ PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct ph
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
 PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Cards ----------------------------------------------------------------------------------- */
 
-/* What a node's card says, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
+/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
 
 #endif

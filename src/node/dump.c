@@ -57,18 +57,11 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
     d->between = ",";
 }
 
-static const struct phx__names_of *dump_names_of(const struct dump *d, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-
-    return node < d->p->names.capacity ? &d->p->names.of[node] : &none;
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void dump_json_node(struct dump *d, uint32_t node)
 {
-    const struct phx__names_of *of = dump_names_of(d, node);
+    const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
     uint32_t i;
 
@@ -96,8 +89,8 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     dump_string(d, l->address.family ? phx_address_text(&l->address, text) : "");
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
-    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->bytes_in,
-                       l->bytes_out, (uint64_t)phx__link_queued(l));
+    phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
+                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -142,7 +135,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
-    const struct phx__names_of *of = dump_names_of(d, node);
+    const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
     uint32_t i;
@@ -202,8 +195,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
     struct dump d;
 
-    if (p == NULL || (out == NULL && capacity > 0)
-        || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
+    if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
     phx__node_text_begin(&d.t, out, capacity);
     d.p = p;

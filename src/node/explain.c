@@ -39,12 +39,12 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = node < p->names.capacity ? &p->names.of[node] : NULL;
+    const struct phx__names_of *of = phx__node_names(p, node);
     uint32_t i;
 
-    for (i = 0; of != NULL && i < of->count && i < EXPLAIN_MANY; i++)
+    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
-    if (of != NULL && of->count > EXPLAIN_MANY)
+    if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
@@ -74,7 +74,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            phx_strerror(h->lost_error));
 }
 
-/* Who said that something was wrong with it. */
+/* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
@@ -151,7 +151,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     if (p == NULL || node == NULL || (out == NULL && capacity > 0))
         return PHX_EINVAL;
     i = phx__id_find(&p->ids, node);
-    if (i == PHX__NONE || phx__route_dest(&p->route, i) == NULL)
+    if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);

@@ -1,26 +1,16 @@
-/* frames.c - the node's frames: what comes in goes to its room, what the rooms say goes out. */
+/* frames.c - frames in go to their room, control frames of the rooms go out. */
 #include "node/state.h"
 
 /* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
 #define FRAMES_CARD_INLINE 16384u
 /* Bytes of a CARD frame around its part of the card. */
 #define FRAMES_CARD_HEAD 64u
-/* An UPDATE is closed when it has reached this size: what follows it still fits into a frame. */
-/* Answers that nobody needs are not added to a queue of this many bytes. */
-#define FRAMES_ANSWER_QUEUE 262144u
+/* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
+#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
-#define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
-
-static void frames_lost(phx *p, uint32_t nbr)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        phx__node_break(p, l);
-}
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
@@ -37,7 +27,7 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
         if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
-        phx__wire_put_card_part(&w, &c);
+        phx__wire_route_put_card_part(&w, &c);
         phx__node_send_end(p, l, &w);
     }
     return 0;
@@ -77,14 +67,13 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
             return PHX_ENOMEM;
     if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
-    start = phx__wire_begin(&w, PHX__UPDATE, 0, 0);
-    phx__buf_put_u16(&w, 0);
+    start = phx__wire_route_begin_update(&w);
     for (i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
-        phx__wire_put_entry(&w, 0, &e);
+        phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
     phx__node_send_end(p, l, &w);
@@ -100,7 +89,8 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            frames_lost(p, nbr);
+            if (phx__node_link(p, nbr) != NULL)
+                phx__node_break(p, phx__node_link(p, nbr));
             return;
         }
     }
@@ -119,7 +109,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
     q.seq = seq;
-    phx__wire_put_request(&w, &q, hops);
+    phx__wire_route_put_request(&w, &q, hops);
     phx__node_send_end(p, l, &w);
 }
 
@@ -137,21 +127,17 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
-    phx__wire_put_beat(&w, &b, flags);
+    phx__wire_link_put_beat(&w, &b, flags);
     p->stats.heartbeats_out++;
     phx__node_send_end(p, l, &w);
 }
 
-/* A beat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(phx *p, uint32_t node, int flags)
+/* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
+void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags,
-                  flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
-}
+    phx *p = ctx;
 
-static void frames_route_beat(void *ctx, uint32_t nbr, int flags)
-{
-    phx__node_frames_beat(ctx, nbr, flags);
+    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
 /* The table in lines of 29 bytes, as many frames as it takes. */
@@ -177,7 +163,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
             s.incarnation = d->incarnation;
             s.seq = d->seq;
             s.hops = d->hops;
-            phx__wire_put_summary_line(&w, &s);
+            phx__wire_route_put_summary_line(&w, &s);
             n++;
         }
         phx__wire_end(&w, start);
@@ -192,7 +178,7 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
     ops->ctx = p;
     ops->update = frames_update;
     ops->request = frames_request;
-    ops->beat = frames_route_beat;
+    ops->beat = phx__node_frames_beat;
     ops->summary = frames_summary;
 }
 
@@ -206,46 +192,43 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 
     if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    l = next == PHX__NONE ? NULL : phx__node_send_begin(p, next, size, &w);
-    if (l == NULL)
+    if ((l = phx__node_send_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
-    phx__wire_put_ack(&w, a, (int)p->cfg.hop_limit);
-    if (gap)
-        w.data[5] |= PHX__ACK_GAP;
-    return phx__link_control_end(&p->set, l, &w);
+    phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
+    return phx__link_out_control_end(&p->set, l, &w);
 }
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
 static void frames_drop_card(phx *p, struct phx__link *l)
 {
-    phx__mem_put(&p->mem, l->card, l->card_capacity);
-    l->card = NULL;
-    l->card_total = l->card_size = l->card_capacity = 0;
+    phx__mem_put(&p->mem, l->card.data, l->card.capacity);
+    l->card.data = NULL;
+    l->card.total = l->card.size = l->card.capacity = 0;
 }
 
 static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__card_part c;
 
-    if (phx__wire_get_card_part(f, &c) != 0)
+    if (phx__wire_route_get_card_part(f, &c) != 0)
         return PHX_EPROTO;
     if (c.offset == 0) {
         frames_drop_card(p, l);
-        l->card_total = c.total;
-        l->card_id = c.id;
-        l->card_version = c.version;
-        l->card_incarnation = c.incarnation;
+        l->card.total = c.total;
+        l->card.id = c.id;
+        l->card.version = c.version;
+        l->card.incarnation = c.incarnation;
     }
-    if (l->card_total == 0 || c.offset != l->card_size || c.total != l->card_total
-        || c.version != l->card_version || c.incarnation != l->card_incarnation
-        || !phx__id_equal(&c.id, &l->card_id) || c.size > c.total - c.offset)
+    if (l->card.total == 0 || c.offset != l->card.size || c.total != l->card.total
+        || c.version != l->card.version || c.incarnation != l->card.incarnation
+        || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card, &l->card_capacity, c.offset + c.size, 1) != 0)
+    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
-    memcpy(l->card + c.offset, c.data, c.size);
-    l->card_size += c.size;
+    memcpy(l->card.data + c.offset, c.data, c.size);
+    l->card.size += c.size;
     return 0;
 }
 
@@ -254,38 +237,38 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 {
     if (!(e->flags & PHX__ENTRY_CARD_SENT))
         return 0;
-    if (l->card == NULL || l->card_size != l->card_total || l->card_version != e->card_version
-        || l->card_incarnation != e->incarnation || !phx__id_equal(&l->card_id, &e->id))
+    if (l->card.data == NULL || l->card.size != l->card.total || l->card.version != e->card_version
+        || l->card.incarnation != e->incarnation || !phx__id_equal(&l->card.id, &e->id))
         return PHX_EPROTO;
-    e->card = l->card;
-    e->card_size = l->card_size;
+    e->card = l->card.data;
+    e->card_size = l->card.size;
     return 0;
 }
 
-/* Who says that it is another, or not itself, has a bug or lies. That much can be seen from here. */
-static int frames_is_own_word(struct phx__link *l, const struct phx_id *id, uint8_t hops)
+/* A peer that is at no distance from another node, or at a distance from itself, has a bug or lies. */
+static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uint8_t hops)
 {
     int own = phx__id_equal(id, &l->id);
 
     if (own == (hops == 0))
         return 1;
-    l->why = own ? "a distance from itself" : "no distance from another node";
+    l->end.why = own ? "a distance from itself" : "no distance from another node";
     return 0;
 }
 
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
-    struct phx__update u;
+    struct phx__reader r;
     struct phx__entry e;
     int got, dropped = 0;
 
-    if (phx__wire_get_update(f, &u) != 0)
+    if (phx__wire_route_get_update(f, &r) != 0)
         return PHX_EPROTO;
     p->stats.updates_in++;
-    while ((got = phx__wire_next_entry(&u, f->flags, &e)) > 0) {
+    while ((got = phx__wire_route_next_entry(&r, &e)) > 0) {
         struct phx__card card;
-        if (!frames_is_own_word(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
-            || (e.card != NULL && phx__wire_get_card(e.card, e.card_size, &card) != 0))
+        if (!frames_is_plausible(l, &e.id, e.hops) || frames_attach_card(l, &e) != 0
+            || (e.card != NULL && phx__wire_route_get_card(e.card, e.card_size, &card) != 0))
             return PHX_EPROTO;
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
@@ -307,7 +290,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 {
     struct phx__request q;
 
-    if (phx__wire_get_request(f, &q) != 0)
+    if (phx__wire_route_get_request(f, &q) != 0)
         return PHX_EPROTO;
     phx__route_request(&p->route, l->peer, &q, f->hops, p->now);
     return 0;
@@ -317,7 +300,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 {
     struct phx__beat b;
 
-    if (phx__wire_get_beat(f, &b) != 0)
+    if (phx__wire_link_get_beat(f, &b) != 0)
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
@@ -326,7 +309,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial, p->now);
-    if ((f->flags & PHX__BEAT_REPLY) && phx__link_queued(l) < FRAMES_ANSWER_QUEUE)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
@@ -338,21 +321,20 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     int got;
 
     phx__buf_reader_init(&r, f->body, f->size);
-    if (!l->summary_open)
+    if (!l->summary.open)
         phx__route_summary_begin(&p->route);
-    while ((got = phx__wire_next_summary_line(&r, &s)) > 0
-           && frames_is_own_word(l, &s.id, s.hops))
+    while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
     if (got > 0)
         return PHX_EPROTO;
-    l->summary_open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (got == 0 && !l->summary_open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+    l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
+    if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary_at || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE)
+        if (p->now < l->summary.at || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
             return 0;
-        l->summary_at = p->now + PHX__SECOND;
+        l->summary.at = p->now + PHX__SECOND;
     }
-    if (got == 0 && !l->summary_open)
+    if (got == 0 && !l->summary.open)
         phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
     return got;
 }
@@ -360,14 +342,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
 {
     size_t size = PHX__WIRE_HEADER + f->size, start;
-    uint32_t node = phx__id_find(&p->ids, &a->target);
-    uint32_t next = node == PHX__NONE ? PHX__NONE : phx__route_next(&p->route, node);
     struct phx__writer w;
     struct phx__link *l;
 
-    if (next == PHX__NONE || f->hops <= 1 || !p->cfg.relay
-        || (l = phx__node_send_begin(p, next, size, &w)) == NULL
-        || phx__link_queued(l) >= FRAMES_ANSWER_QUEUE) {
+    if (f->hops <= 1 || !p->cfg.relay
+        || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
+        || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE) {
         p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
@@ -382,7 +362,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
 {
     struct phx__ack a;
 
-    if (phx__wire_get_ack(f, &a) != 0)
+    if (phx__wire_data_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
         phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
@@ -391,7 +371,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* As phx__node_frames_in, for frames that are read straight into place. */
+/* For frames whose payload is read straight to where it belongs. */
 size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                        struct phx__place *out)
 {
@@ -408,7 +388,7 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
     if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
-    l->from = p->post.recv.last_source;
+    l->place.from = p->post.recv.last_source;
 }
 
 int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
@@ -428,7 +408,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
-    l->from = p->post.recv.last_source;
+    l->place.from = p->post.recv.last_source;
     return err;
 }
 
@@ -437,8 +417,8 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 {
     phx *p = ctx;
 
-    /* A link that another one has replaced is only waiting for its end: what still comes on it is older
-     * than what came on its successor. */
+    /* A link that was replaced by another one waits for its end: what still comes on it is older than what
+     * came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {

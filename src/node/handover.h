@@ -2,7 +2,7 @@
 #ifndef PHX_NODE_HANDOVER_H
 #define PHX_NODE_HANDOVER_H
 #include "base/timer.h"
-#include "wire/wire.h"
+#include "wire/link.h"
 
 struct phx__node_handover_ops {
     void *ctx;

@@ -81,8 +81,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
-                          struct phx__link **out)
+static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
@@ -91,8 +90,7 @@ static int links_open(phx *p, int handle, int kind, enum phx__link_state state,
         l->dialer = (kind & LINKS_DIALER) != 0;
         l->secure = (kind & LINKS_TLS) != 0;
     }
-    if (err == 0
-        && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
+    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         if (l != NULL)
@@ -113,27 +111,28 @@ static void links_watch(phx *p, struct phx__link *l)
     events = phx__link_events(l);
     if (events == l->watching)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, l->handle, events) == 0)
+    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, PHX_ENOMEM, 0);
 }
 
+static void links_resume_listeners(phx *p);
+
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
-    struct phx__node_keys_end end = { &l->address, l->why, l->dialer, l->unauthenticated };
+    struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP || l->refused || reason == PHX_EPROTO || reason == PHX_ETLS
+                : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
 
     int64_t before = 0;
 
-    /* What never was a link is told once a minute of each peer and reason: strangers come as often as they
+    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
      * like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
@@ -143,8 +142,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
-                  l->refused ? "refused by the peer: " : "", phx_strerror(reason),
-                  l->why != NULL ? ": " : "", l->why != NULL ? l->why : "");
+                  l->end.refused ? "refused by the peer: " : "", phx_strerror(reason),
+                  l->end.why != NULL ? ": " : "", l->end.why != NULL ? l->end.why : "");
     if (before > 0)
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
@@ -171,7 +170,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_resume(&p->set, l);
+        err = phx__link_hello_resume(&p->set, l);
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
@@ -179,7 +178,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
     }
 }
 
-/* It has proved who it is, or is closed. */
+/* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
     p->links.unauthenticated -= l->unauthenticated;
@@ -192,8 +191,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l)
-        || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -243,7 +241,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
+    links_resume_listeners(p);
 }
 
 void phx__node_links_sweep(phx *p)
@@ -297,16 +295,16 @@ void phx__node_links_free(phx *p)
 
 static void links_read(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_in;
+    uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
 
     if (err != 0)
-        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->refused);
+        phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
     if (l->state == PHX__LINK_CLOSED)
         return;
-    if (l->state == PHX__LINK_UP && l->bytes_in != before)
+    if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
-    p->step.more |= l->more;
+    p->step.more |= l->in.more;
     if (phx__link_events(l) != l->watching)
         links_watch(p, l);
 }
@@ -324,7 +322,7 @@ static struct phx__link *links_oldest_unauthenticated(const phx *p)
     return oldest;
 }
 
-/* When there is room for one more stranger. */
+/* When there is room for one more link that is not authenticated. */
 static uint64_t links_room_at(const phx *p)
 {
     return p->links.unauthenticated < LINKS_UNAUTHENTICATED
@@ -341,8 +339,7 @@ static void links_look_again(phx *p, uint64_t at)
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
-    p->set.os_calls++;
-    p->os.watch(p->os.world, at->handle, 0);
+    phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
 }
 
@@ -350,14 +347,13 @@ static void links_resume(phx *p, struct phx__listener *at)
 {
     if (!at->paused)
         return;
-    p->set.os_calls++;
-    if (p->os.watch(p->os.world, at->handle, PHX_READ) == 0)
+    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
         at->paused = 0;
     else
         links_look_again(p, p->now + LINKS_PAUSE);
 }
 
-void phx__node_links_resume_listeners(phx *p)
+static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
     int i;
@@ -382,8 +378,7 @@ static void links_accept(phx *p, int listener)
         struct phx__link *l;
         int handle;
         memset(&from, 0, sizeof from);
-        p->set.os_calls++;
-        err = p->os.accept(p->os.world, at->handle, &handle, &from);
+        err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
         if (err == 0
             && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
                    == 0) {
@@ -393,7 +388,7 @@ static void links_accept(phx *p, int listener)
             l->unauthenticated = 1;
             p->links.unauthenticated++;
             p->stats.accepts++;
-            /* Who dials says HELLO with the connection: most often it is here already. */
+            /* The dialer sends HELLO with the connection: most often it is here already. */
             links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
@@ -414,8 +409,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
-    p->set.os_calls++;
-    if (err == 0 && (err = p->os.watch(p->os.world, handle, PHX_READ)) != 0)
+    if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
@@ -426,7 +420,8 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-void phx__node_links_open_companion(phx *p, int listener)
+/* Opens the companion of a listener for processes of this host, if it is wanted. */
+static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -445,6 +440,15 @@ void phx__node_links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
+void phx__node_links_retry_listeners(phx *p)
+{
+    int i;
+
+    for (i = 0; i < p->listeners.count; i++)
+        links_open_companion(p, i);
+    links_resume_listeners(p);
+}
+
 int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
@@ -454,15 +458,14 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
         return PHX_ELIMIT;
     if (!phx__node_keys_is_secure(&p->keys, a))
         return PHX_EINSECURE;
-    p->set.os_calls++;
-    err = p->os.listen(p->os.world, a, &handle);
+    err = phx__node_os(p)->listen(p->os.world, a, &handle);
     if (err != 0 || (err = links_open_listener(p, (uint32_t)p->listeners.count, handle)) != 0)
         return err;
-    a->tls = (unsigned char)tls; /* the world knows nothing of it */
+    a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
-    phx__node_links_open_companion(p, p->listeners.count++);
+    links_open_companion(p, p->listeners.count++);
     phx__dial_listening(&p->dial, 1);
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
@@ -488,18 +491,16 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 {
     int err = 0;
 
-    if (!l->same_host) { /* those are connected from the beginning */
-        p->set.os_calls++;
-        err = p->os.finish(p->os.world, l->handle);
-    }
+    if (!l->same_host) /* those are connected from the beginning */
+        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     if (err == 0)
-        err = phx__link_connected(&p->set, l);
+        err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
 }
 
-/* near: first look whether it is within this host. */
+/* near: first tries the companion of a listener within this host. */
 static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
 {
     struct phx__link *l;
@@ -513,10 +514,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         p->set.os_calls++;
         near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
     }
-    if (!near) {
-        p->set.os_calls++;
-        err = p->os.dial(p->os.world, to, &handle);
-    }
+    if (!near)
+        err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
         err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -577,29 +576,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     phx__dial_result(&p->dial, h->attempt, err, p->now);
 }
 
-/* The same address once more, by TCP: the attempt goes on. */
-static void links_dial_again(phx *p, const struct phx__deferred_dial *h)
-{
-    int err = links_dial(p, h->attempt, h->expect, &h->to, 0);
-
-    if (err != 0)
-        phx__dial_result(&p->dial, h->attempt, err, p->now);
-}
-
 void phx__node_links_dial_deferred(phx *p)
 {
+    struct phx__links *s = &p->links;
     uint32_t i;
+    int err;
 
-    for (i = 0; i < p->links.deferred_count && !p->step.free_later; i++) {
-        struct phx__deferred_dial h = p->links.deferred[i]; /* more may come, and move them */
-        if (h.attempt == PHX__NONE)
+    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+        struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
+        if (d.attempt == PHX__NONE)
             continue;
-        if (h.to.family == PHX_OTHER)
-            links_dial_other(p, &p->links.deferred[i]);
-        else
-            links_dial_again(p, &h);
+        if (d.to.family == PHX_OTHER)
+            links_dial_other(p, &s->deferred[i]);
+        else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
+            phx__dial_result(&p->dial, d.attempt, err, p->now);
     }
-    p->links.deferred_count = 0;
+    s->deferred_count = 0;
 }
 
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
@@ -635,9 +627,8 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0),
-                         PHX__LINK_HELLO, &l);
-    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_connected(&p->set, l) : 0);
+    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
+    return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
 /* ---- One link per pair ----------------------------------------------------------------------- */
@@ -695,7 +686,7 @@ static int links_judge(void *ctx, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = node == PHX__NONE ? NULL : phx__node_link(p, node);
+    old = phx__node_link(p, node);
     if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -705,12 +696,12 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__link_words *out)
+static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
 {
     phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
-    const struct phx__dest *d = node == PHX__NONE ? NULL : phx__route_dest(&p->route, node);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     out->seq = self->seq;
     out->card_version = self->card_version;
@@ -802,8 +793,8 @@ static int links_up(void *ctx, struct phx__link *l)
                   l->same_host ? ", within this host" : "");
     phx__node_links_learn_address(p, l);
     links_resume_parked(p, l);
-    phx__node_links_resume_listeners(p);
-    p->set.wants(p, l); /* what waited for a link it may have replaced */
+    links_resume_listeners(p);
+    p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
 
@@ -835,8 +826,8 @@ static void links_ready(phx *p, int handle, int events)
         (void)links_finish_dial(p, l);
         return;
     }
-    if ((events & PHX_WRITE) && l->full) {
-        l->full = 0;
+    if ((events & PHX_WRITE) && l->out.full) {
+        l->out.full = 0;
         links_wants(p, l);
     }
     if (events & PHX_READ)
@@ -873,7 +864,7 @@ static struct phx__link *links_predict(const phx *p)
         || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->full ? l : NULL;
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
 }
 
 /* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
@@ -886,10 +877,10 @@ static int links_read_predicted(phx *p)
 
     if (l == NULL)
         return 0;
-    before = l->bytes_in;
+    before = l->in.bytes;
     p->links.last_ready = l->slot;
     links_read(p, l);
-    if (l->bytes_in != before) {
+    if (l->in.bytes != before) {
         p->links.predicted++;
     } else {
         p->links.predicted = 0;
@@ -959,13 +950,13 @@ void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
 
 static void links_write_one(phx *p, struct phx__link *l)
 {
-    uint64_t before = l->bytes_out;
-    int err = l->broken ? l->broken : phx__link_write(&p->set, l, LINKS_WRITE_LIMIT);
+    uint64_t before = l->out.bytes;
+    int err = l->end.broken ? l->end.broken : phx__link_out_write(&p->set, l, LINKS_WRITE_LIMIT);
 
-    if (l->state == PHX__LINK_UP && l->bytes_out != before)
+    if (l->state == PHX__LINK_UP && l->out.bytes != before)
         phx__detect_sent(&p->detect, l->peer, p->now);
-    if (err != 0 && !l->broken && l->state == PHX__LINK_UP)
-        l->broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
+    if (err != 0 && !l->end.broken && l->state == PHX__LINK_UP)
+        l->end.broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else if (phx__link_events(l) != l->watching)
@@ -982,11 +973,11 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->broken ? p->step.active : !l->full);
+                     && (l->end.broken ? p->step.active : !l->out.full);
         if (writes)
             links_write_one(p, l);
         l->queued = 0;
-        if ((writes && !l->dry && !l->full) || l->broken)
+        if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
     for (i = count; i < p->links.writer_count; i++)
@@ -1000,7 +991,7 @@ int phx__node_links_can_write(const phx *p)
 
     for (i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
-        if (l != NULL && (!l->full || l->broken))
+        if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
     }
     return 0;
@@ -1015,7 +1006,7 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
@@ -1028,6 +1019,11 @@ static int links_random(void *ctx, void *out, size_t size)
     return phx__node_keys_random(&p->keys, out, size);
 }
 
+static const struct phx__link_ops links_ops = {
+    links_judge, links_introduce, links_up, phx__node_frames_in, phx__node_frames_place,
+    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+};
+
 int phx__node_links_open(phx *p)
 {
     struct phx__link_set *s = &p->set;
@@ -1035,23 +1031,14 @@ int phx__node_links_open(phx *p)
     s->mem = &p->mem;
     s->os = &p->os;
     s->timers = &p->timers;
+    s->ops = &links_ops;
     s->ctx = p;
-    phx__link_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
     s->scratch_size = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
-    s->judge = links_judge;
-    s->introduce = links_introduce;
-    s->up = links_up;
-    s->frame = phx__node_frames_in;
-    s->place = phx__node_frames_place;
-    s->placed = phx__node_frames_placed;
-    s->ahead = phx__node_frames_ahead;
-    s->pull = links_pull;
-    s->wants = links_wants;
-    s->random = links_random;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
 }

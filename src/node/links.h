@@ -49,9 +49,7 @@ PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is f
 PHX_PRIVATE void phx__node_links_free(phx *p);
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
-PHX_PRIVATE void phx__node_links_resume_listeners(phx *p);
-/* Opens the companion of a listener for processes of this host, if it is wanted. */
-PHX_PRIVATE void phx__node_links_open_companion(phx *p, int listener);
+PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
 /* What a link that has come up teaches of own addresses. */
 PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
 

@@ -1,7 +1,7 @@
 /* samehost.h - BRAIN: when processes of one host are linked by a UNIX socket in place of TCP. */
 #ifndef PHX_NODE_SAMEHOST_H
 #define PHX_NODE_SAMEHOST_H
-#include "base/id.h"
+#include "base/addr.h"
 
 struct phx__node_samehost {
     int enabled;           /* 0 or 1 */

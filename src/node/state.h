@@ -17,10 +17,10 @@
 #include "post/post.h"
 #include "route/route.h"
 
-/* What the step has not shown to all rooms, or not told to others. */
+/* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
-    uint64_t lost_version;  /* as last looked through for lost names, all news of which were told */
+    uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int late;               /* some change was not taken in for lack of memory */
@@ -87,18 +87,13 @@ PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const 
                                    size_t size, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
                                   const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from,
-                                struct phx__place *out);
+PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* wiring.c: what the node's own brains ask of the other rooms. */
-PHX_PRIVATE int phx__node_wiring_open(phx *p); /* 0 or PHX_ENOMEM */
-PHX_PRIVATE int phx__node_wiring_open_keys(phx *p); /* 0, or what is wrong with keys or certificates */
-/* For detect: a link with this node is silent; the node is lost. */
-PHX_PRIVATE void phx__node_wiring_silent(void *ctx, uint32_t node);
-PHX_PRIVATE void phx__node_wiring_lost(void *ctx, uint32_t node);
+/* wiring.c: opens all brains. 0, or why not. */
+PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */

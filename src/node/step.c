@@ -1,19 +1,18 @@
-/* step.c - the node: the order of work in one step, and what the rooms tell each other. */
+/* step.c - the order of work in one step, and the life of a node. */
 /*
- *   now -> links: read -> wire -> route | names | live | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ----------------------'
+ *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
+ *        ^-------------------- deadlines that are due ------------------------'
  *
  * One step (phx_step) does, in this order:
- *   1. connections that are ready: accept, finish dials, read and handle frames;
+ *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
- *   3. what routing found (step_settle): new cards to names, dial and post; routes to post and live.
- *      dial dials whom it has just learnt of: the paper's priority 1, connections;
+ *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
+ *      nodes that are new are dialled: connections come first, before routes and messages;
  *   4. messages: local ones, outcomes, on_writable (post);
- *   5. when no link has more to read, the routing tells the neighbours (priority 3, after 2, the table,
- *      which frames updated on the way);
- *   6. writes what waits on each link, and frees links that were closed.
+ *   5. routing tells the neighbours what changed, once no link has more to read;
+ *   6. each link writes what waits on it, and links that were closed are freed.
  *
- * This is the only room that knows all others. It takes no decision that one of them could take.
+ * This file takes no decision that a room could take.
  */
 #include "node/state.h"
 
@@ -25,18 +24,15 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
-/* So many nodes are dialled as soon as they are heard of; see dial.c for more. */
-#define STEP_CROWD 8u
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
 static int step_write_card(phx *p)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-    const struct phx__names_of *mine = p->names.capacity > 0 ? &p->names.of[PHX__SELF] : &none;
+    const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
     struct phx__card head;
     struct phx__writer w;
-    size_t size = phx__wire_card_size(p->addr.count, mine->count);
+    size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -49,7 +45,7 @@ static int step_write_card(phx *p)
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
-    phx__wire_put_card(&w, &head, mine->at);
+    phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
     phx__mem_put(&p->mem, data, size);
     return err;
@@ -77,8 +73,7 @@ static void step_report_lost(phx *p)
     while (phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
-            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first,
-                          part.last);
+            phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
                 p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
         }
@@ -102,24 +97,22 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node, const struct phx__dest *d)
+static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
-    int changed, err;
+    int changed;
 
-    if (phx__wire_get_card(d->card->at, d->card->size, &card) != 0)
+    if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
     changed = phx__names_set(&p->names, node, &card);
     if (changed < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
-    if (card.flags & PHX__CARD_LEFT)
-        phx__dial_forget(&p->dial, node);
-    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now))
-             != 0)
-        return err;
-    return (card.flags & PHX__CARD_LEFT) ? 1 : 0;
+    if (!(card.flags & PHX__CARD_LEFT))
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+    phx__dial_forget(&p->dial, node);
+    return 0;
 }
 
 static int step_card_says_left(const struct phx__dest *d)
@@ -130,14 +123,13 @@ static int step_card_says_left(const struct phx__dest *d)
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
-    int seen;
+    int err;
 
-    if (d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
-    if ((seen = step_read_card(p, node, d)) < 0) {
-        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(seen));
-        return seen;
+    if ((err = step_read_card(p, node)) != 0) {
+        phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
+        return err;
     }
     p->peers.at[node].card_version = d->card_version;
     return 0;
@@ -179,7 +171,7 @@ static int step_changed(phx *p, uint32_t node)
     return err;
 }
 
-/* Something was not taken in. It is rare enough to look at everything once more. */
+/* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
     uint32_t node;
@@ -195,7 +187,7 @@ static void step_late(phx *p)
     }
 }
 
-/* Most steps bring none, and find that out with a look at each of these. */
+/* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
@@ -226,160 +218,6 @@ static void step_settle(phx *p)
         phx__post_box_names(&p->post, p->now);
     }
     step_renew_card(p);
-}
-
-/* ---- What the rooms ask for ------------------------------------------------------------------ */
-
-static void step_heartbeat(void *ctx, uint32_t node, int ask)
-{
-    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
-/* For dial: was that all? The digest of the answer tells; see node_on_beat. */
-static void step_ask(void *ctx)
-{
-    phx *p = ctx;
-
-    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
-static void step_silent(void *ctx, uint32_t node, uint64_t us)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
-
-    if (l == NULL)
-        return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id),
-                  us / PHX__MS);
-    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
-}
-
-static void step_state(void *ctx, uint32_t node, enum phx_state state)
-{
-    phx *p = ctx;
-    struct phx_node n;
-    int changed;
-
-    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
-    p->news.card_stale |= changed > 0;
-    p->news.late |= changed < 0;
-    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
-        phx__node_handover_gone(&p->handover, node);
-    }
-    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
-        return; /* who has said goodbye breaks its own links: no news of others */
-    phx__node_fill(p, node, &n);
-    p->cfg.on_node(p, &n, p->cfg.user);
-}
-
-static uint32_t step_owner(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-    uint32_t node;
-    enum phx_state state;
-
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
-        return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, NULL);
-    if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
-    }
-    if (node == PHX__NONE || node == PHX__SELF)
-        return node;
-    /* The claim of a node that failed stands, but nobody is there to take messages. */
-    state = phx__detect_state(&p->detect, node, NULL);
-    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT ? PHX__NONE : node;
-}
-
-static int step_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
-{
-    phx *p = ctx;
-    struct phx_range around;
-    int err;
-
-    (void)phx__names_owner(&p->names, name, &around, &err);
-    *last = around.last;
-    *owner = step_owner(p, name);
-    return err;
-}
-
-static uint32_t step_next(void *ctx, uint32_t node, uint32_t *generation)
-{
-    phx *p = ctx;
-    uint32_t next = phx__route_next(&p->route, node);
-    const struct phx__link *l = next == PHX__NONE ? NULL : phx__node_link(p, next);
-
-    if (l == NULL)
-        return PHX__NONE;
-    if (next != node)
-        phx__dial_want(&p->dial, node,
-                       p->now); /* traffic: worth a link of its own, if one can be made */
-    *generation = l->generation;
-    return next;
-}
-
-static void step_message(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_message != NULL && !p->step.free_later)
-        p->cfg.on_message(p, m, p->cfg.user);
-    else
-        p->post.recv.unseen = 1;
-}
-
-static void *step_begin(void *ctx, const struct phx_message *m)
-{
-    phx *p = ctx;
-
-    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
-}
-
-/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
-static void step_forsake(void *ctx, void *buffer, size_t size)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
-}
-
-static void step_done(void *ctx, uint64_t token, int result)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
-}
-
-static void step_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_member != NULL && !p->step.free_later)
-        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
-}
-
-static void step_writable(void *ctx, uint64_t name)
-{
-    phx *p = ctx;
-
-    if (p->cfg.on_writable != NULL && !p->step.free_later)
-        p->cfg.on_writable(p, name, p->cfg.user);
-}
-
-static void step_post_wants(void *ctx, uint32_t nbr)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    if (l != NULL)
-        p->set.wants(p, l);
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
@@ -413,7 +251,6 @@ static void step_spares_due(phx *p)
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
-    int i;
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
@@ -428,11 +265,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
-    case PHX__TIMER_ACCEPT:
-        for (i = 0; i < p->listeners.count; i++)
-            phx__node_links_open_companion(p, i);
-        phx__node_links_resume_listeners(p);
-        break;
+    case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
@@ -553,7 +386,6 @@ static void step_copy_config(phx *p, const struct phx_config *cfg)
     p->cfg = *cfg;
     memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
     p->cfg.cluster = p->cluster;
-    phx__node_samehost_init(&p->samehost, cfg->same_host != 0);
 }
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
@@ -562,8 +394,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     struct phx_id id;
     uint32_t self;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0
-        || p->os.random(p->os.world, &id, sizeof id) != 0)
+    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
         return PHX_EIO;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
@@ -574,55 +405,6 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     p->self = id;
     p->cfg.id = &p->self;
     return 0;
-}
-
-static uint64_t step_failed_at(void *ctx, uint32_t node)
-{
-    const phx *p = ctx;
-    uint64_t since;
-
-    (void)phx__detect_state(&p->detect, node, &since);
-    return since;
-}
-
-static int step_open_brains(phx *p)
-{
-    struct phx__route_ops route;
-    struct phx__dial_limits dl = { p->cfg.max_links, p->cfg.max_dials, p->cfg.retry_min_us,
-                                   p->cfg.retry_max_us, STEP_CROWD };
-    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, step_ask,
-                                  phx__node_addresses };
-    struct phx__detect_ops detect = { p, step_heartbeat, step_silent, phx__node_wiring_silent,
-                                  phx__node_wiring_lost, step_state };
-    struct phx__post_limits pl = { p->cfg.max_message,    p->cfg.window, p->cfg.hold_bytes,
-                                   (int)p->cfg.hop_limit, p->cfg.relay,  p->cfg.incarnation << 32 };
-    struct phx__post_ops post = { p,         step_owner,    &p->names.version, step_next,
-                                  phx__node_frames_ack, step_message, step_done, step_writable, step_post_wants,
-                                  step_segment, step_member,
-                                  p->cfg.on_begin != NULL ? step_begin : NULL, step_forsake };
-    int err;
-
-    phx__node_frames_route_ops(p, &route);
-    phx__names_init(&p->names, &p->mem, &p->ids);
-    phx__names_lost_init(&p->lost, &p->mem, &p->names, step_failed_at, p);
-    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &p->cfg.detector, &detect);
-    if ((err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd,
-                               (int)p->cfg.hop_limit, p->cfg.incarnation, &route))
-            != 0
-        || (err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial)) != 0
-        || (err = phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
-        || (err = phx__node_wiring_open(p)) != 0
-        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0)
-        return err;
-    if ((err = phx__node_wiring_open_keys(p)) != 0)
-        return err;
-    p->route.relay = p->cfg.relay;
-    if ((err = step_write_card(p)) != 0)
-        return err;
-    return phx__node_links_open(p);
 }
 
 void phx__node_step_free(phx *p)
@@ -679,6 +461,12 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     step_copy_config(p, cfg);
-    err = step_open_identity(p, cfg);
-    return err != 0 ? err : step_open_brains(p);
+    if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_SPARE, 0, &p->step.spare_timer)) != 0
+        || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
+        || (err = step_write_card(p)) != 0)
+        return err;
+    return phx__node_links_open(p);
 }

@@ -2,7 +2,8 @@
 #ifndef PHX_NODE_SUSPECT_H
 #define PHX_NODE_SUSPECT_H
 #include "base/rnd.h"
-#include "wire/wire.h"
+#include "wire/link.h"
+#include "wire/route.h"
 
 struct phx__node_suspect_ops {
     void *ctx;

@@ -2,7 +2,7 @@
 #ifndef PHX_NODE_TRACE_H
 #define PHX_NODE_TRACE_H
 #include "base/timer.h"
-#include "wire/wire.h"
+#include "wire/link.h"
 
 struct phx__node_trace_ops {
     void *ctx;

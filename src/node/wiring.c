@@ -1,5 +1,169 @@
-/* wiring.c - the node's own brains: what they ask of the other rooms. */
+/* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
 #include "node/state.h"
+
+/* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
+#define WIRING_START 8u
+
+/* ---- Dialling and failure detection ---------------------------------------------------------- */
+
+/* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
+static void wiring_ask_whether_all(void *ctx)
+{
+    phx *p = ctx;
+
+    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
+}
+
+static void wiring_beat(void *ctx, uint32_t node, int ask)
+{
+    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
+}
+
+static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, node);
+    char id[PHX_ID_TEXT];
+
+    if (l == NULL)
+        return;
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
+}
+
+static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
+{
+    phx *p = ctx;
+    struct phx_node n;
+    int changed;
+
+    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
+    p->news.card_stale |= changed > 0;
+    p->news.late |= changed < 0;
+    if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__post_box_failed(&p->post, node, p->now);
+        phx__node_handover_gone(&p->handover, node);
+    }
+    if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
+        return; /* after its goodbye a node closes its own links: that is no news of others */
+    phx__node_fill(p, node, &n);
+    p->cfg.on_node(p, &n, p->cfg.user);
+}
+
+static uint64_t wiring_failed_at(void *ctx, uint32_t node)
+{
+    const phx *p = ctx;
+    uint64_t since;
+
+    (void)phx__detect_state(&p->detect, node, &since);
+    return since;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static uint32_t wiring_owner(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+    uint32_t node;
+
+    /* Messages that come one after another are often for one name of ours. */
+    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
+        return PHX__SELF;
+    node = phx__names_owner(&p->names, name, NULL, NULL);
+    if (node == PHX__SELF) {
+        p->step.own_name = name;
+        p->step.own_name_version = p->names.version + 1;
+    }
+    /* The claim of a node that failed stands, but nobody is there to take messages. */
+    return phx__node_is_gone(p, node) ? PHX__NONE : node;
+}
+
+static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+{
+    phx *p = ctx;
+    struct phx_range around;
+    int err;
+
+    (void)phx__names_owner(&p->names, name, &around, &err);
+    *last = around.last;
+    *owner = wiring_owner(p, name);
+    return err;
+}
+
+static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
+{
+    phx *p = ctx;
+    uint32_t next = phx__route_next(&p->route, node);
+    const struct phx__link *l = phx__node_link(p, next);
+
+    if (l == NULL)
+        return PHX__NONE;
+    if (next != node) /* traffic: worth a link of its own, if one can be made */
+        phx__dial_want(&p->dial, node, p->now);
+    *generation = l->generation;
+    return next;
+}
+
+static void wiring_wants(void *ctx, uint32_t nbr)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    if (l != NULL)
+        p->set.ops->wants(p, l);
+}
+
+static void wiring_message(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_message != NULL && !p->step.free_later)
+        p->cfg.on_message(p, m, p->cfg.user);
+    else
+        p->post.recv.unseen = 1;
+}
+
+static void *wiring_begin(void *ctx, const struct phx_message *m)
+{
+    phx *p = ctx;
+
+    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+}
+
+/* Also if the node is being freed: it is the only word that the host gets of this buffer. */
+static void wiring_abandon(void *ctx, void *buffer, size_t size)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_abandon != NULL)
+        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+}
+
+static void wiring_done(void *ctx, uint64_t token, int result)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_done != NULL && !p->step.free_later)
+        p->cfg.on_done(p, token, result, p->cfg.user);
+}
+
+static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_member != NULL && !p->step.free_later)
+        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
+}
+
+static void wiring_writable(void *ctx, uint64_t name)
+{
+    phx *p = ctx;
+
+    if (p->cfg.on_writable != NULL && !p->step.free_later)
+        p->cfg.on_writable(p, name, p->cfg.user);
+}
+
+/* ---- Hand-over ------------------------------------------------------------------------------- */
 
 static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
@@ -13,8 +177,6 @@ static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t
         *seq = d->seq;
     return 1;
 }
-
-/* ---- Hand-over ------------------------------------------------------------------------------- */
 
 static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
@@ -108,7 +270,7 @@ static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-void phx__node_wiring_silent(void *ctx, uint32_t node)
+static void wiring_suspect(void *ctx, uint32_t node)
 {
     phx *p = ctx;
     char id[PHX_ID_TEXT];
@@ -118,7 +280,7 @@ void phx__node_wiring_silent(void *ctx, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-void phx__node_wiring_lost(void *ctx, uint32_t node)
+static void wiring_lost(void *ctx, uint32_t node)
 {
     phx *p = ctx;
 
@@ -190,7 +352,7 @@ static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32
         shown[i].size = p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
-    phx__link_rekey(&p->set);
+    phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cluster, shown, count);
 }
@@ -216,20 +378,18 @@ static int wiring_local(void *ctx, int handle, struct phx_address *out)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.local(p->os.world, handle, out);
+    return phx__node_os(p)->local(p->os.world, handle, out);
 }
 
 static int wiring_nonces(void *ctx, void *out, size_t size)
 {
     phx *p = ctx;
 
-    p->set.os_calls++;
-    return p->os.random(p->os.world, out, size);
+    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-int phx__node_wiring_open_keys(phx *p)
+static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
     struct phx_key key;
@@ -268,8 +428,39 @@ static void wiring_agreed(void *ctx, const struct phx_address *a)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-int phx__node_wiring_open(phx *p)
+static int wiring_open_rooms(phx *p)
 {
+    const struct phx_config *c = &p->cfg;
+    struct phx__route_ops route;
+    struct phx__dial_limits dl = { c->max_links, c->max_dials, c->retry_min_us, c->retry_max_us,
+                                   WIRING_START };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
+                                  phx__node_addresses };
+    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+                                      wiring_state };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
+                                   c->incarnation << 32 };
+    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
+                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
+                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+                                  wiring_abandon };
+    int err;
+
+    phx__node_frames_route_ops(p, &route);
+    phx__names_init(&p->names, &p->mem, &p->ids);
+    phx__names_lost_init(&p->lost, &p->mem, &p->names, wiring_failed_at, p);
+    phx__detect_init(&p->detect, &p->mem, &p->timers, &p->rnd, &c->detector, &detect);
+    err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, (int)c->hop_limit,
+                          c->incarnation, &route);
+    p->route.relay = c->relay;
+    if (err == 0)
+        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial);
+    return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
+}
+
+static int wiring_open_own(phx *p)
+{
+    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
                                                wiring_release, wiring_take, wiring_handover_end };
     struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
@@ -277,10 +468,10 @@ int phx__node_wiring_open(phx *p)
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
                                          wiring_why, wiring_traced };
-    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     uint32_t hops = p->cfg.hop_limit;
     int err;
 
+    phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
     phx__node_addr_init(&p->addr, &addr);
     phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
                            p->cfg.relay, &suspect);
@@ -288,5 +479,12 @@ int phx__node_wiring_open(phx *p)
                                   &handover);
     if (err == 0)
         err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
-    return err;
+    return err != 0 ? err : wiring_open_keys(p);
+}
+
+int phx__node_wiring_open(phx *p)
+{
+    int err = wiring_open_rooms(p);
+
+    return err != 0 ? err : wiring_open_own(p);
 }

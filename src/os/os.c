@@ -10,17 +10,17 @@
  *   - SIGPIPE is never raised, and no disposition of a signal is changed;
  *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
  *
- * It refuses to know what travels through a handle, when to dial again, and whom to trust. This file is
- * the world itself, readiness, waking, random bytes and the clock; sock.c has the sockets, samehost.c the
- * short way between two processes of one host, and file.c what is asked once.
+ * What travels through a handle, when to dial again and whom to trust is decided above. This file has
+ * readiness, waking, random bytes, files and the clocks; sock.c has the sockets, samehost.c the short way
+ * between two processes of one host.
  *
  * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
- * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first
- * two give one descriptor that stands for all (phx_fd).
+ * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first two give
+ * one descriptor that stands for all (phx_fd).
  *
- * wake writes a byte into a pipe. A pipe rather than an eventfd: it exists everywhere, and write
- * is async-signal-safe. wait drains it and never reports it; whoever polls by himself finds it
- * through phx__os_wake_handle. */
+ * wake writes a byte into a pipe. A pipe rather than an eventfd: it exists everywhere, and write is
+ * async-signal-safe. wait drains it and never reports it; whoever polls by himself finds it through
+ * phx__os_wake_handle. */
 #include "os/sock.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@
 /* Handles reported by one wait. 128 events are 1.5 KB of stack with epoll and 8 KB with kqueue. */
 #define OS_BATCH 128
 
-/* ---- Waking ---------------------------------------------------------------------------------- */
+/* ---- Waking */
 
 static int os_wake_open(struct os_world *w)
 {
@@ -51,8 +51,8 @@ static int os_wake_open(struct os_world *w)
     return err != 0 ? err : phx__os_sock_prepare(ends[1]);
 }
 
-/* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is
- * readable already, so that is success too. */
+/* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
+ * already, so that is success too. */
 static int os_wake(void *world)
 {
     const struct os_world *w = (const struct os_world *)world;
@@ -66,8 +66,7 @@ static int os_wake(void *world)
     return after == PHX_EAGAIN ? 0 : after;
 }
 
-/* Bounded, because another thread may write as fast as we read. What is left is found the next
- * time. */
+/* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 static void os_drain(int fd)
 {
     char bytes[256];
@@ -88,7 +87,7 @@ void phx__os_wake_drain(const struct phx_os *os)
         os_drain(fd);
 }
 
-/* ---- Readiness: epoll ------------------------------------------------------------------------ */
+/* ---- Readiness: epoll */
 
 #ifdef OS_WAIT_EPOLL
 
@@ -114,8 +113,7 @@ int phx__os_watch(void *world, int handle, int events)
     if (i < w->known_capacity)
         w->known[i] = events != 0;
     if (events == 0) {
-        /* Deleting is not the same as no events: errors are reported as long as it is
-         * registered. */
+        /* Deleting is not the same as no events: errors are reported as long as it is registered. */
         if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_sock_error(errno);
@@ -159,7 +157,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
 
 #endif
 
-/* ---- Readiness: kqueue ----------------------------------------------------------------------- */
+/* ---- Readiness: kqueue */
 
 #ifdef OS_WAIT_KQUEUE
 
@@ -233,7 +231,7 @@ static void os_queue_close(struct os_world *w)
 
 #endif
 
-/* ---- Readiness: poll ------------------------------------------------------------------------- */
+/* ---- Readiness: poll */
 
 #ifdef OS_WAIT_POLL
 
@@ -277,19 +275,16 @@ int phx__os_watch(void *world, int handle, int events)
         os_unwatch(w, (uint32_t)handle);
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1,
-                        sizeof *w->slots);
+    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
     if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1,
-                            sizeof *w->polled);
+        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
     if (err != 0)
         return err;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
     p = &w->polled[w->slots[handle] - 1];
     p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0)
-                        | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
+    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
     p->revents = 0; /* of an earlier owner of the place */
     return 0;
 }
@@ -301,8 +296,8 @@ static int os_polled_events(short e)
     return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
 }
 
-/* Each look goes round once and begins behind the handle that was reported last, so that the
- * ones at the end get their turn although more are ready than capacity. */
+/* Each look goes round once and begins behind the handle that was reported last, so that the ones at the end
+ * get their turn although more are ready than capacity. */
 static int os_wait(void *world, struct phx_ready *out, int capacity)
 {
     struct os_world *w = (struct os_world *)world;
@@ -328,7 +323,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
 
 #endif
 
-/* ---- Random bytes, names, time --------------------------------------------------------------- */
+/* ---- Random bytes, files, time */
 
 /* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
 static int os_random(void *world, void *out, size_t size)
@@ -351,15 +346,58 @@ static int os_random(void *world, void *out, size_t size)
     return err;
 }
 
+/* Keys and certificates are files. Reading one may block, on a network file system say, so it happens where
+ * the host expects it, in phx_new and phx_read_key, and never in a step. */
+static int os_file_error(int theirs)
+{
+    if (theirs == EACCES || theirs == EPERM)
+        return PHX_EACCES;
+    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+}
+
+long phx__os_read_file(const char *path, void *out, size_t capacity)
+{
+    unsigned char *to = (unsigned char *)out;
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+
+    if (fd < 0)
+        return os_file_error(errno);
+    while (size < capacity && err == 0) {
+        ssize_t n = read(fd, to + size, capacity - size);
+
+        if (n > 0)
+            size += (size_t)n;
+        else if (n == 0)
+            break;
+        else if (errno != EINTR)
+            err = os_file_error(errno); /* a directory, for one */
+    }
+    close(fd);
+    return err != 0 ? err : (long)size;
+}
+
 uint64_t phx_now_us(void)
 {
     struct timespec now;
+
     if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
         return 0;
     return (uint64_t)now.tv_sec * PHX__SECOND + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* ---- The world ------------------------------------------------------------------------------- */
+#ifdef PHX_TLS
+uint64_t phx__os_wall_seconds(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0)
+        return 0; /* 1970: no certificate is valid then, and that is the safe side */
+    return (uint64_t)now.tv_sec;
+}
+#endif
+
+/* ---- The world */
 
 /* Handles that are still open belong to the caller and stay open. */
 static void os_free(void *world)
@@ -380,9 +418,9 @@ static void os_free(void *world)
 /* In the order of struct phx_os; the types catch most swaps. */
 static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
-    phx__os_sock_listen, phx__os_sock_accept, phx__os_sock_dial, phx__os_sock_finish, phx__os_sock_local, phx__os_sock_send,
-    phx__os_sock_recv, phx__os_sock_close, phx__os_watch, os_wait, os_random, phx__os_sock_resolve, os_fd, os_wake, os_free,
-    phx__os_sock_recvv,
+    phx__os_sock_listen, phx__os_sock_accept, phx__os_sock_dial, phx__os_sock_finish, phx__os_sock_local,
+    phx__os_sock_send, phx__os_sock_recv, phx__os_sock_close, phx__os_watch, os_wait, os_random,
+    phx__os_sock_resolve, os_fd, os_wake, os_free, phx__os_sock_recvv,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)

@@ -3,8 +3,8 @@
 #define PHX_OS_OS_H
 #include "base/mem.h"
 
-/* Fills *os with functions over a world of its own, allocated from mem; os->free ends it.
- * PHX_ENOMEM, PHX_EMFILE, PHX_EIO.
+/* Fills *os with functions over a world of its own, allocated from mem; os->free ends it. PHX_ENOMEM,
+ * PHX_EMFILE, PHX_EIO.
  *
  * What struct phx_os leaves open, here:
  *  - wait reports at most 128 handles at once. If more are ready, it begins with the others next
@@ -16,34 +16,32 @@
  *  - recv wants size > 0, because 0 means closed by the peer. */
 PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
 
-/* The descriptor that wake makes readable, for hosts that poll everything themselves; -1 if os
- * is not the built-in world. When it is readable and os->wait is not called, drain it. */
+/* The descriptor that wake makes readable, for hosts that poll everything themselves; -1 if os is not the
+ * built-in world. When it is readable and os->wait is not called, drain it. */
 PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
 PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 
-/* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which
- * holds for everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0
- * or why not, and then fd is still the caller's. For another world it does nothing and says 0. */
+/* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which holds for
+ * everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0 or why not, and then fd
+ * is still the caller's. For another world it does nothing and says 0. */
 PHX_PRIVATE int phx__os_sock_adopt(const struct phx_os *os, int fd);
 
-/* The short way between processes of one host, see samehost.c. near_listen: a second listener, with a handle
- * of its own, for those who dial the TCP address *at from this host. near_dial: a handle that is connected
- * already with the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has
- * nothing of the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE,
- * PHX_EACCES: another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
-PHX_PRIVATE int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at,
-                                    int *handle);
-PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
-                                  int *handle);
+/* The short way between processes of one host, see samehost.c. listen: a second listener, with a handle of
+ * its own, for dialers of the TCP address *at from this host. dial: a handle that is connected already with
+ * the one for *to. 0, or why not, and then TCP is the way: PHX_ENOTSUP: this system or world has nothing of
+ * the kind, or *to is not an address of this host; PHX_EREFUSED: nobody is there; PHX_EINUSE, PHX_EACCES:
+ * another user has taken the name; PHX_EAGAIN: its backlog is full; PHX_EMFILE, PHX_ENOMEM. */
+PHX_PRIVATE int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle);
+PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle);
 /* Is this, in doubt no, an address of this host? */
 PHX_PRIVATE int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a);
 
-/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May
- * block, as files do. */
-PHX_PRIVATE long phx__os_file_read(const char *path, void *out, size_t capacity);
+/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May block,
+ * as files do. */
+PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
 #ifdef PHX_TLS
 /* Seconds since 1970, for the dates of certificates. */
-PHX_PRIVATE uint64_t phx__os_file_wall_seconds(void);
+PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 #endif
 
 #endif

@@ -1,34 +1,33 @@
 /* samehost.c - the short way: two processes of one host find out by themselves and use AF_UNIX. */
 
-/* Bytes between two processes of one host need no TCP: a UNIX socket is connected in one call instead of
- * three packets, and moves them for less. Nobody should have to configure that, nor to know which of a
- * thousand peers happen to be neighbours. So whoever listens at tcp://10.0.0.5:7000 also listens at a UNIX
- * socket whose *name* says just that, and whoever is about to dial tcp://10.0.0.5:7000 looks first whether
- * there is a socket of that name. Nothing travels for it and nobody is asked; where there is none the kernel
- * says so at once, and TCP is dialled as ever.
+/* Between two processes of one host a UNIX socket is connected in one call instead of three packets, and
+ * moves bytes for less. Nobody should have to configure that. So a listener at tcp://10.0.0.5:7000 also
+ * listens at a UNIX socket whose name says just that, and a dialer of tcp://10.0.0.5:7000 first looks for a
+ * socket of that name. No message is needed for it; where there is no such socket the kernel says so at once,
+ * and TCP is dialled.
  *
  * The names are abstract ones of Linux, "\0phoenix/tcp://10.0.0.5:7000". They need no directory, they end
- * with the last descriptor, so nothing is stale after a crash, and each network namespace has its own:
- * whoever cannot reach 127.0.0.1 of another container cannot find its sockets either. Other systems have no
- * such names; there this file says PHX_ENOTSUP and all is TCP. (A directory in their place would have to be
- * private, agreed upon and swept: an explicit unix:///path serves better.)
+ * with the last descriptor, so nothing is stale after a crash, and each network namespace has its own: a
+ * process that cannot reach 127.0.0.1 of another container cannot find its sockets either. Other systems have
+ * no such names; there this file returns PHX_ENOTSUP and all is TCP. (A directory in their place would have
+ * to be private, agreed upon and swept: an explicit unix:///path serves better.)
  *
  * A listener at all addresses has the name with 0.0.0.0 or [::]. It stands for all addresses of this host and
  * for none of another, so before the names are looked at the address must be known as our own: loopback is,
- * and others are when the kernel, asked for a way there, would come from that very address. That is a
- * datagram socket which is connected and closed, three calls and no packet. (Binding the address would prove
- * less: where ip_nonlocal_bind is set everything can be bound.)
+ * and others are when a packet to them would have that very address as its source. To find out, a datagram
+ * socket is connected and closed: three calls and no packet. (Binding the address would prove less: where
+ * ip_nonlocal_bind is set everything can be bound.)
  *
- * Anybody on the host can take a free name and wait for us, where taking the port itself may be closed to
- * him: it is below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do,
- * or as root. Whoever dials may be anybody, as over TCP. What is proved about the peer is the hello's affair
- * here as there; this only keeps a stranger from standing in the way. */
+ * Any user of the host can take a free name and wait for us, even where the port itself is closed to him:
+ * below 1024, or in use. Therefore a listener counts only if it runs as the same user as we do, or as root.
+ * The dialer may be anybody, as over TCP: the hello proves the peer here as there, and this check only keeps
+ * other users from standing in the way. */
 #ifndef PHX_PRIVATE /* not in the joined file; see base.h */
 #define _GNU_SOURCE 1
 #endif
 #include "os/sock.h"
 
-#include "base/id.h"
+#include "base/addr.h"
 
 #include <sys/socket.h>
 
@@ -45,7 +44,7 @@
 
 /* The name of the listener at this address; at no address: of one at all of them. */
 static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
-                      socklen_t *size)
+                             socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
     struct phx_address name = *at;

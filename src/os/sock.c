@@ -1,7 +1,7 @@
 /* sock.c - the built-in world's sockets: addresses, listening, dialling and bytes. */
 
-/* Handles are descriptors, so a handle costs nothing here: no table of connections exists, the kernel has
- * it. Kept are only the paths of UNIX listeners, which must be unlinked.
+/* Handles are descriptors, so a handle costs nothing here: no table of connections exists, the kernel has it.
+ * Kept are only the paths of UNIX listeners, which must be unlinked.
  *
  * A dialled connection:
  *
@@ -9,9 +9,9 @@
  *        |                                   |
  *        '--> refused at once                '--> why not; PHX_ESELF
  *
- * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that
- * port as its local one, and TCP's simultaneous open then connects the socket to itself. It looks
- * like a peer that echoes everything, and it keeps the real listener from binding its port. */
+ * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that port as
+ * its local one, and TCP's simultaneous open then connects the socket to itself. It looks like a peer that
+ * echoes everything, and it keeps the real listener from binding its port. */
 #ifndef PHX_PRIVATE /* not in the joined file; see base.h */
 #define _GNU_SOURCE 1
 #endif
@@ -28,16 +28,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a
- * quarter of an hour. The heartbeat finds dead peers much earlier; this bounds what is left when
- * nobody looks, such as a link that drains while it closes. Linux counts the time that a full
- * receiver takes none, too: so it must be above any pause that a host may announce by phx_busy. */
+/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
+ * hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as a
+ * link that drains while it closes. Linux counts the time that a full receiver takes none, too: so it must be
+ * above any pause that a host may announce by phx_busy. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
-/* What a UNIX socket may hold that its peer has not read. A writer that found it full is told of room when
- * three quarters are free again, so with the system's default of half as much the reader mostly finds
- * nothing while the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max
- * before, 208 KiB by default. */
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
+ * quarters are free again, so with the system's default of half as much the reader mostly finds nothing while
+ * the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208 KiB by
+ * default. */
 #define OS_UNIX_BUFFER (256 << 10)
 
 /* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
@@ -53,8 +53,8 @@
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
 
-/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX
- * only promises 16, so a smaller IOV_MAX wins. */
+/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX guarantees
+ * only 16, so a smaller IOV_MAX wins. */
 #if defined(IOV_MAX) && IOV_MAX < 64
 #define OS_IOV_MAX IOV_MAX
 #else
@@ -76,7 +76,7 @@ union os_sockaddr {
     struct sockaddr_storage space; /* for families we do not know; see os_unpack */
 };
 
-/* ---- Errors ---------------------------------------------------------------------------------- */
+/* ---- Errors */
 
 /* EAGAIN stands first: it is the one that happens often. */
 static const struct os_errno {
@@ -110,7 +110,7 @@ int phx__os_sock_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Addresses */
 
 static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *out, socklen_t *size)
 {
@@ -165,8 +165,7 @@ static void os_unpack_v6(const struct sockaddr_in6 *in, struct phx_address *out)
     }
 }
 
-/* The other way. The kernel need not end a path with a NUL, and a socket without a name has
- * none. */
+/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. */
 static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_address *out)
 {
     size_t i, length = (size_t)size, path = offsetof(struct sockaddr_un, sun_path);
@@ -201,13 +200,12 @@ int phx__os_sock_local(void *world, int handle, struct phx_address *out)
     return os_unpack(&a, size, out);
 }
 
-/* ---- Descriptors ----------------------------------------------------------------------------- */
+/* ---- Descriptors */
 
 int phx__os_sock_prepare(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0
-        || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_sock_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
     {
@@ -219,9 +217,8 @@ int phx__os_sock_prepare(int fd)
     return 0;
 }
 
-/* Failures are ignored: these make a connection better, not possible, and some systems refuse
- * them on one that the peer has just closed. Phoenix gathers small frames itself, so Nagle could
- * only delay. */
+/* Failures are ignored: these make a connection better, not possible, and some systems refuse them on one
+ * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
 void phx__os_sock_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
@@ -255,13 +252,12 @@ int phx__os_sock_socket(int family)
 #endif
 }
 
-/* ---- Listening ------------------------------------------------------------------------------- */
+/* ---- Listening */
 
-/* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is
- * such a one: 0, and the path is free; or PHX_EINUSE. Only sockets are touched, since connect
- * refuses at plain files too, and only the file that was tried: it is compared again. (Two
- * processes that start on one stale path in the same microseconds can still remove each other's;
- * POSIX has no unlink-if-same.) */
+/* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
+ * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
+ * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
+ * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -276,8 +272,7 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     close(fd);
     if (!refused)
         return PHX_EINUSE;
-    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino
-        && now.st_dev == tried.st_dev)
+    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
 }
@@ -286,8 +281,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
 {
     struct os_path *p;
     struct stat made;
-    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1,
-                            sizeof *w->paths);
+    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1, sizeof *w->paths);
     if (err != 0)
         return err;
     if (bind(fd, &a->any, size) != 0) {
@@ -315,15 +309,13 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
         return phx__os_sock_error(errno);
     /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6
-        && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_sock_error(errno);
     return bind(fd, &a->any, size) != 0 ? phx__os_sock_error(errno) : 0;
 }
 
-/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the
- * path for stale, so the file found there is ours or one that somebody put there after removing
- * ours. */
+/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the path for
+ * stale, so the file found there is ours or one that somebody put there after removing ours. */
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
@@ -338,9 +330,8 @@ static void os_unlink(struct os_world *w, int handle)
     w->paths[i] = w->paths[--w->paths_count];
 }
 
-/* The queue must forget the handle before it is closed: if a child of the host holds a copy,
- * closing alone does not remove it from epoll, and it would be reported under a number that
- * means another one. */
+/* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
+ * does not remove it from epoll, and it would be reported under a number that means another one. */
 void phx__os_sock_close(void *world, int handle)
 {
     struct os_world *w = (struct os_world *)world;
@@ -372,9 +363,8 @@ int phx__os_sock_listen(void *world, struct phx_address *at, int *handle)
     return 0;
 }
 
-/* Errors of accept that tell about one connection that is gone, or (EPERM) one that a firewall
- * forbids, and not about the listener. Linux hands over what is pending on the new socket as its
- * own. */
+/* Errors of accept that tell about one connection that is gone, or (EPERM) one that a firewall forbids, and
+ * not about the listener. Linux hands over what is pending on the new socket as its own. */
 static int os_accept_may_go_on(int error)
 {
     int ours = phx__os_sock_error(error);
@@ -386,8 +376,8 @@ static int os_accept_may_go_on(int error)
            || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
 }
 
-/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin
- * refuses options on what the peer has closed already. */
+/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin refuses
+ * options on what the peer has closed already. */
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
@@ -425,7 +415,7 @@ int phx__os_sock_accept(void *world, int listener, int *handle, struct phx_addre
     return PHX_EAGAIN;
 }
 
-/* ---- Dialling -------------------------------------------------------------------------------- */
+/* ---- Dialling */
 
 int phx__os_sock_dial(void *world, const struct phx_address *to, int *handle)
 {
@@ -438,8 +428,8 @@ int phx__os_sock_dial(void *world, const struct phx_address *to, int *handle)
     if ((fd = phx__os_sock_socket(a.any.sa_family)) < 0)
         return fd;
     phx__os_sock_tune(fd, a.any.sa_family);
-    /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a
-     * UNIX listener, for which Linux does not wait: the caller tries again later. */
+    /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
+     * listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_sock_error(errno); /* nobody there, not even a path */
         close(fd);
@@ -491,12 +481,12 @@ int phx__os_sock_adopt(const struct phx_os *os, int fd)
     return 0;
 }
 
-/* ---- Bytes ----------------------------------------------------------------------------------- */
+/* ---- Bytes */
 
-/* An adopted descriptor need not be a socket, and then no flag keeps write from raising SIGPIPE.
- * The signal is sent to this thread, so it can be blocked here, taken back and unblocked. It
- * costs four system calls, on this path only. (sigprocmask in place of pthread_sigmask: they are
- * the same on every system we know, and the other one wants a library of its own on some.) */
+/* An adopted descriptor need not be a socket, and then no flag keeps write from raising SIGPIPE. The signal
+ * is sent to this thread, so it can be blocked here, taken back and unblocked. It costs four system calls, on
+ * this path only. (sigprocmask in place of pthread_sigmask: they are the same on every system we know, and
+ * the other one wants a library of its own on some.) */
 static ssize_t os_writev_quietly(int fd, const struct iovec *iov, int count)
 {
     sigset_t pipe_only, before, pending;
@@ -565,10 +555,10 @@ long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int co
     return n < 0 ? phx__os_sock_error(errno) : (long)n;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------- */
+/* ---- Names */
 
-/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks
- * libraries to know this name; it also keeps a hostile DNS from moving it off this machine. */
+/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks libraries to
+ * know this name; it also keeps a hostile DNS from moving it off this machine. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
     static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};

@@ -22,9 +22,8 @@
 #define OS_GNU 1
 #endif
 
-/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most
- * SYNs would be dropped and come again a second later. The system cuts it to its own limit
- * (somaxconn). */
+/* Hundreds of nodes dial one hub at once when a job starts; with the customary 5 or 128 most SYNs would be
+ * dropped and come again a second later. The system cuts it to its own limit (somaxconn). */
 #define OS_BACKLOG 1024
 
 /* The path of a UNIX listener, and which file it was when we made it. */
@@ -65,10 +64,9 @@ PHX_PRIVATE long phx__os_sock_send(void *world, int handle, const struct iovec *
 PHX_PRIVATE long phx__os_sock_recv(void *world, int handle, void *data, size_t size);
 PHX_PRIVATE long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int count);
 PHX_PRIVATE void phx__os_sock_close(void *world, int handle);
-PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out,
-                                int capacity);
-/* sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket
- * that is both, or a negative error; options for a connection. */
+PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out, int capacity);
+/* sock.c: errno as one of ours; a fresh descriptor made non-blocking and close-on-exec; a stream socket that
+ * is both, or a negative error; options for a connection. */
 PHX_PRIVATE int phx__os_sock_error(int theirs);
 PHX_PRIVATE int phx__os_sock_prepare(int fd);
 PHX_PRIVATE int phx__os_sock_socket(int family);

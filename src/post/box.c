@@ -1,29 +1,48 @@
 /* box.c - the states of mailboxes, and the outcomes of messages. */
 
-/* A message that was accepted is in one place at a time, and moves only by the arrows: phx__post_send |
- * '-------------------. the mailbox is FLOWING v owner, room v box -----------------> flow ---- acknowledged
- * ----> PHX_OK (recv.c) ^ | | '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
- * | node failed '- node failed, nobody has the name ----> PHX_EFAILED | | '--- cancelled, or expired: before
- * anything of it was emitted ---> PHX_ECANCELLED, PHX_EEXPIRED A mailbox has a state of its own, which keeps
- * the order when its name moves: HELD <---- nobody -----. LOCAL <--- self -------+--- where is the name?
- * <--- queued messages, nothing under way BOUND <--- peer, full -| ^ ^ '------> FLOWING <---' '- names
- * change, 50 ms --+-- REFUSED | | ^ by the owner we know '--- the owner changed, or a message
- * --------+-----' came back ----> GATED ---- all that was under way has ended As long as one message to the
- * name is in the flow to a former owner, nobody knows whether that delivers it or returns it; so the mailbox
- * is GATED, and whatever follows waits. When something is sent, the owner is asked if the names have changed
- * since the last time, which costs a comparison; so no change of names searches for mailboxes with nothing
- * queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second, should the news of the
- * name not arrive. Each end has one outcome. phx__post_run alone reports outcomes, and their memory is
- * reserved when the message is accepted: each holds at most the token, the result, and the host's own memory
- * if that is to be released. So no end can fail, and no release function runs outside a step. A message that
- * has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is reported at once,
- * and once; it may still be delivered. A failed node's messages go back into mailboxes from the youngest to
- * the oldest, each to the front, behind what had come back before: what is queued otherwise is always
- * younger. Then they are routed as all others are, with one exception. A node that failed may only have been
- * cut off, with a message delivered and the ack lost. If it comes back in the same life and owns the name
- * again, a message that was once emitted to it in whole ends with PHX_EFAILED, because it could be delivered
- * twice. Each such message has a bit for each life it tried, and its mailbox the lives, until it has nothing
- * queued and nothing under way. There are five bits; a message that tried more lives ends in the same way.
+/* A message that was accepted is in one place at a time, and moves only by the arrows:
+ *
+ *      phx__post_send
+ *           |  '-------------------. the mailbox is FLOWING
+ *           v   owner, room        v
+ *          box -----------------> flow ---- acknowledged ----> PHX_OK         (recv.c)
+ *           ^                      | |
+ *           '- came back, or the --' |- too large for the receiver ----------> PHX_ETOOBIG
+ *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
+ *           |                        |
+ *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
+ *                                                                              PHX_EEXPIRED
+ * A mailbox has a state of its own, which keeps the order when its name moves:
+ *
+ *          HELD <---- nobody -----.
+ *          LOCAL <--- self -------+--- where is the name? <--- queued messages, nothing under way
+ *          BOUND <--- peer, full -|          ^                        ^
+ *            '------> FLOWING <---'          '- names change, 50 ms --+-- REFUSED
+ *                        |                                            |     ^ by the owner we know
+ *                        '--- the owner changed, or a message --------+-----'
+ *                             came back ----> GATED ---- all that was under way has ended
+ *
+ * As long as one message to the name is in the flow to a former owner, nobody knows whether that delivers it
+ * or returns it; so the mailbox is GATED, and whatever follows waits. When something is sent, the owner is
+ * asked if the names have changed since the last time, which costs a comparison; so no change of names
+ * searches for mailboxes with nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up
+ * to a second, should the news of the name not arrive.
+ *
+ * Each end has one outcome. phx__post_run alone reports outcomes, and their memory is reserved when the
+ * message is accepted: each holds at most the token, the result, and the host's own memory if that is to be
+ * released. So no end can fail, and no release function runs outside a step.
+ *
+ * A message that has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is
+ * reported at once, and once; it may still be delivered.
+ *
+ * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
+ * what had come back before: what is queued otherwise is always younger. Then they are routed as all others
+ * are, with one exception. A node that failed may only have been cut off, with a message delivered and the
+ * ack lost. If it comes back in the same life and owns the name again, a message that was once emitted to it
+ * in whole ends with PHX_EFAILED, because it could be delivered twice. Each such message has a bit for each
+ * life it tried, and its mailbox the lives, until it has nothing queued and nothing under way. There are five
+ * bits; a message that tried more lives ends in the same way.
+ *
  * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
  * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
  * share a window: this node is a destination, too. */
@@ -55,13 +74,13 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
 }
 
 void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *cast, uint64_t to)
+                           struct phx__multicast *multicast, uint64_t to)
 {
     uint32_t n = phx__post_box_promises(token, body);
     struct phx__outcome *o;
 
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, cast);
+        phx__post_store_multicast_drop(&p->store, multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
@@ -69,7 +88,7 @@ void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, stru
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
     o->token = token;
     o->result = result;
-    o->cast = cast;
+    o->multicast = multicast;
     o->to = to;
     o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
 }
@@ -83,11 +102,11 @@ void phx__post_box_tell(struct phx__post *p)
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
-        if (o.cast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.cast->left);
+        if (o.multicast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.result);
-        phx__post_store_multicast_drop(&p->store, o.cast);
+        phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
     if (p->outcomes.count > 0)
@@ -213,14 +232,19 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
 }
 
-/* Ends a queued message that will not be delivered. */
+/* Ends a message, or a run, that will not be delivered. */
+static void box_end(struct phx__post *p, const struct phx__message *m, int result)
+{
+    p->pending.bytes -= phx__post_flow_message_bytes(m);
+    p->pending.count -= 1 + m->rest;
+    if (phx__post_box_promises(m->token, m->body) == 0)
+        p->counters.dropped += 1 + m->rest;
+    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+}
+
 static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
 {
-    p->pending.bytes -= phx__post_flow_message_bytes(&q->message);
-    if (phx__post_box_promises(q->message.token, q->message.body) == 0)
-        p->counters.dropped += 1 + q->message.rest;
-    p->pending.count -= 1 + q->message.rest;
-    phx__post_box_outcome(p, q->message.token, result, q->message.body, q->message.cast, q->message.to);
+    box_end(p, &q->message, result);
     phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
 }
 
@@ -262,7 +286,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
-            p->boxes.look_again = 1; /* an empty flow waits for no ack, which would bring us here again */
+            p->boxes.look_again = 1; /* if the flow is empty, no ack will bring us here again */
             phx__post_sched_again(p, 0);
             break;
         }
@@ -444,7 +468,8 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
-static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m, uint32_t owner)
+static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
+                    enum phx__box_state state)
 {
     struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
 
@@ -457,12 +482,9 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
             phx__post_store_queued_drop(&p->store, q);
             return PHX_ENOMEM;
         }
-        if (owner == PHX__SELF) {
+        if (state == PHX__BOX_LOCAL)
             phx__post_store_set_pool(b, &p->boxes.local_bytes);
-            phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
-        } else {
-            phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
-        }
+        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
     phx__post_store_push(&p->store, b, q);
     box_note_limit(p, m->limit);
@@ -493,28 +515,27 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
 {
     struct phx__box *b = phx__post_store_find(&p->store, name);
     struct phx__post_peer *peer = NULL;
-    enum phx__box_state state;
+    uint32_t owner;
 
-    way->owner = PHX__NONE;
     way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
     if (b != NULL) {
-        state = b->state;
+        way->state = b->state;
         peer = b->peer;
         *waiters = &b->waiters;
     } else {
-        way->owner = p->ops.owner(p->ops.ctx, name);
-        state = way->owner == PHX__NONE   ? PHX__BOX_HELD
-                : way->owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
-        if (state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, way->owner)) == NULL)
+        owner = p->ops.owner(p->ops.ctx, name);
+        way->state = owner == PHX__NONE   ? PHX__BOX_HELD
+                     : owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
+        if (way->state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, owner)) == NULL)
             return PHX_ENOMEM;
         *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
-    way->peer = state == PHX__BOX_FLOWING ? peer : NULL;
+    way->peer = way->state == PHX__BOX_FLOWING ? peer : NULL;
     if (way->peer != NULL)
         *waiters = &peer->waiters;
-    else if (state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
+    else if (way->state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
         *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
-    return box_accepts(p, state, peer, size) ? 0 : PHX_EAGAIN;
+    return box_accepts(p, way->state, peer, size) ? 0 : PHX_EAGAIN;
 }
 
 int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
@@ -526,7 +547,7 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
     if (way->peer != NULL)
         err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
     else
-        err = box_keep(p, way->box, m, way->owner);
+        err = box_keep(p, way->box, m, way->state);
     p->pending.count += err == 0;
     return err;
 }
@@ -553,18 +574,14 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
 static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
                          int result)
 {
-    struct phx__flow_record *r = phx__post_flow_at(o, index);
+    struct phx__message m;
     uint32_t i;
 
-    for (i = index; i < index + span; i++) {
+    phx__post_flow_message(o, index, &m);
+    for (i = index; i < index + span; i++)
         phx__post_flow_at(o, i)->gone = 1;
-        p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i));
-    }
-    if (phx__post_box_promises(r->token, r->body) == 0)
-        p->counters.dropped++;
-    p->pending.count--;
-    phx__post_box_outcome(p, r->token, result, r->body, r->cast, r->box->name);
-    phx__post_box_landed(p, r->box);
+    box_end(p, &m, result);
+    phx__post_box_landed(p, m.box);
 }
 
 static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
@@ -658,9 +675,9 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, PHX_EEXPIRED);
         } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->cast, r->box->name);
+            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->multicast, r->box->name);
             for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->cast = NULL;
+                phx__post_flow_at(o, j)->multicast = NULL;
                 phx__post_flow_at(o, j)->token = 0;
                 phx__post_flow_at(o, j)->limit = 0;
             }
@@ -766,7 +783,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
             p->pending.bytes -= phx__post_flow_message_bytes(&m);
             p->pending.count -= 1 + m.rest;
             p->counters.dropped += 1 + m.rest;
-            phx__post_box_outcome(p, m.token, result, m.body, m.cast, m.to);
+            phx__post_box_outcome(p, m.token, result, m.body, m.multicast, m.to);
         }
         phx__post_box_landed(p, m.box);
     }

@@ -7,17 +7,18 @@
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports what was promised. body: NULL if it is not to be dropped yet. cast: of a
- * member, which ends. */
+/* The next phx__post_run reports what was promised. body: NULL if it is not to be dropped yet. multicast: of
+ * a member, which ends. */
 PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                                       struct phx__block *body, struct phx__multicast *cast, uint64_t to);
+                                       struct phx__block *body, struct phx__multicast *multicast,
+                                       uint64_t to);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
-    uint32_t owner; /* without peer and box: SELF or NONE */
     struct phx__post_peer *peer;
+    enum phx__box_state state; /* of the mailbox, or of the one it would get */
 };
 /* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,

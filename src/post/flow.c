@@ -1,31 +1,44 @@
 /* flow.c - one flow's numbers, frames and windows, from one node to another. */
 
 /* A flow is what one node sends to one other, cut into numbered frames. This file knows numbers, windows and
- * bytes. It does not know who sends, where a frame goes next, or what an outcome means. numbers: base sent
- * left base + count | under way | to be emitted | never emitted | ring: [rec][rec][rec] ... [rec][rec] ...
- * [rec][rec] ... [rec] | | heads: tail block: head+payload|head+payload|head|head|... (frames, ready to go)
- * bodies: large messages: one block each, cut by (at, size) sent == left unless frames are being
- * retransmitted. An ack moves base, an emission moves sent, and a rewind sets sent back to base: go-back-N.
- * That is enough, because links do not lose or reorder single frames; what is lost is a link with all that
- * was on it, and then everything behind the loss, too. A frame is encoded once, when the message is put,
- * into a block that consecutive frames share. So small messages stand there back to back as they will on the
- * wire, the link's queue merges them into one slice, and a small message costs one copy and no allocation.
- * Retransmission emits the same bytes. A message joins the last frame if that is not emitted yet and has the
- * same name, sender and knowledge of returns: its bytes are appended with two bytes of size and perhaps its
- * tag, and the frame is a *run* (see wire/run.c). So a stream of small messages costs a fraction of a head,
- * a record and an ack each, and a lone message leaves as soon as it did before: open: [head to a|8|8|8|8| ]
- * + 8 to a -> joins closed: [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame A
- * message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
+ * bytes. It does not know who sends, where a frame goes next, or what an outcome means.
+ *
+ *      numbers:     base                sent             left             base + count
+ *                    |  under way        |  to be emitted | never emitted   |
+ *      ring:      [rec][rec][rec] ... [rec][rec] ...    [rec][rec] ...    [rec]
+ *                    |                                     |
+ *      heads:     tail block: head+payload|head+payload|head|head|...       (frames, ready to go)
+ *      bodies:                                   large messages: one block each, cut by (at, size)
+ *
+ * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
+ * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
+ * is lost is a link with all that was on it, and then everything behind the loss, too.
+ *
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
+ * messages stand there as they will on the wire, the link's queue merges them into one slice, and a small
+ * message costs one copy and no allocation. Retransmission emits the same bytes.
+ *
+ * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
+ * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * wire/run.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
+ * message leaves as soon as it did before:
+ *
+ *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
+ *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *
+ * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
  * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
- * beginning of a run and return the rest. Numbers are the frames' and not the messages', because all of this
- * file is about frames. Only the target knows how far it is in a run until it has taken the whole frame, and
- * a return says at which message. With a number for each message an ack could end inside a record, and each
- * of the ten thousands of messages in a window would need a return of its own when their name has moved.
+ * beginning of a run and return the rest. Numbers are the frames'; only the target knows how far it is in a
+ * run until it has taken the whole frame, and a return says at which message. With a number for each message
+ * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
+ * of its own when their name has moved.
+ *
  * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
  * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
- * their heads. That is O(queue) for a rare call and nothing for the common ones. Memory: 64 bytes for a
- * record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with their heads, so that
- * empty messages are bounded too; the protocol asks for the payload only. */
+ * their heads. That is O(queue) for a rare call and nothing for the common ones.
+ *
+ * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
+ * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
 /* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
@@ -46,9 +59,9 @@
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap;
- * what remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is
- * near TCP's. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; what
+ * remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is near
+ * TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 /* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
@@ -94,7 +107,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
-    return rest == 0 ? bytes : bytes - rest * phx__wire_more_head(phx__wire_flags(flow_frame(r)));
+    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
 /* Room for n more records. */
@@ -160,8 +173,8 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->base = o->sent = o->left = 0;
     o->window = window;
     o->allowed = o->own;
-    o->timing = 0;
-    o->srtt = 0;
+    o->rtt.timing = 0;
+    o->rtt.smoothed = 0;
     o->rto = FLOW_RTO_NEW;
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
@@ -181,12 +194,6 @@ void phx__post_flow_trim(struct phx__flow_out *o)
     phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
     o->ring = NULL;
     o->first = o->capacity = 0;
-}
-
-void phx__post_flow_free(struct phx__flow_out *o)
-{
-    phx__post_flow_truncate(o, 0);
-    phx__post_flow_trim(o);
 }
 
 /* ---- Putting messages in */
@@ -213,19 +220,13 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Does the application wait for the outcome: a token, or memory to be released? */
-static int flow_soon(const struct phx__message *m)
-{
-    int waits = m->token != 0 || m->cast != NULL || (m->body != NULL && m->body->release != NULL);
-
-    return waits ? (int)PHX__DATA_SOON : 0;
-}
-
 /* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
  * NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
                                          size_t payload, size_t inlined)
 {
+    /* Does the application wait for the outcome: a token, or memory to be released? */
+    int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags);
     struct phx__block *tail = flow_tail(o, head_size + inlined);
     struct phx__flow_record *r;
@@ -247,7 +248,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.payload = NULL;
     d.size = payload;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
-    phx__wire_put_data_head(&w, &d, flags | flow_soon(m), o->hops);
+    phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
@@ -259,7 +260,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->token = m->token;
     r->limit = m->limit;
     r->box = m->box;
-    r->cast = m->cast;
+    r->multicast = m->multicast;
     tail->used += r->head_size;
     o->count++;
     o->bytes += r->head_size;
@@ -268,7 +269,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
 
 size_t phx__post_flow_message_bytes(const struct phx__message *m)
 {
-    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_more_head(m->run);
+    return m->run == 0 ? m->size : m->size + m->rest_size - m->rest * phx__wire_data_more_head(m->run);
 }
 
 int phx__post_flow_message_next(struct phx__message *m)
@@ -277,7 +278,7 @@ int phx__post_flow_message_next(struct phx__message *m)
 
     if (m->rest == 0)
         return 0;
-    m->data = phx__wire_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->tag, &m->size);
     m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
@@ -304,7 +305,7 @@ void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
 /* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
-    return m->token == 0 && m->limit == PHX__NEVER && m->cast == NULL && m->tried == 0;
+    return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
 /* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
@@ -351,24 +352,24 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
 
     if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_flags(o->open.frame);
+    flags = phx__wire_data_flags(o->open.frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
-    head = phx__wire_more_head(flags);
+    head = phx__wire_data_more_head(flags);
     need = head + size;
     if (need > o->open.left)
         return NULL;
     at = o->open.frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
-    phx__wire_put_more(&w, flags, tag, size);
+    phx__wire_data_put_more(&w, flags, tag, size);
     o->open.left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_stretch(o->open.frame, flags, r->head_size);
+    phx__wire_data_stretch(o->open.frame, flags, r->head_size);
     return at + head;
 }
 
@@ -389,7 +390,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 /* Bytes of a message in each of its frames but the last. */
 static size_t flow_fragment(const struct phx__message *m)
 {
-    return m->cast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
+    return m->multicast != NULL ? PHX__CAST_FRAGMENT : PHX__FRAGMENT;
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
@@ -430,10 +431,10 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
-    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which
-     * many flows share. */
+    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which many
+     * flows share. */
     if (m->run != 0
-        || (m->size <= FLOW_SMALL && m->cast == NULL && (body == NULL || body->release == NULL))) {
+        || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else if (body != NULL) {
         err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
@@ -480,10 +481,10 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
             o->open.box = NULL; /* an emitted frame does not change */
         /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
          * answers. */
-        if (!o->timing) {
-            o->timing = 1;
-            o->rtt_number = o->sent;
-            o->rtt_at = now;
+        if (!o->rtt.timing) {
+            o->rtt.timing = 1;
+            o->rtt.number = o->sent;
+            o->rtt.at = now;
         }
     }
     o->sent++;
@@ -492,11 +493,10 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r)
+void phx__post_flow_pop(struct phx__flow_out *o)
 {
-    if (o->count == 0 || o->base >= next)
-        return 0;
-    *r = *phx__post_flow_at(o, 0);
+    const struct phx__flow_record *r = phx__post_flow_at(o, 0);
+
     if ((r->flags & PHX__DATA_FIRST) != 0 && (r->flags & PHX__DATA_LAST) == 0) {
         phx__post_flow_message(o, 0, &o->front); /* only this frame says it, and the message may go again */
         o->front_back = 0;
@@ -509,30 +509,31 @@ int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_
     else
         o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
     o->base++;
-    return 1;
 }
 
 static uint64_t flow_rto(const struct phx__flow_out *o)
 {
-    if (o->srtt == 0)
+    uint64_t rto = 4 * o->rtt.smoothed;
+
+    if (rto == 0)
         return FLOW_RTO_NEW;
-    if (4 * o->srtt > FLOW_RTO_MAX)
+    if (rto > FLOW_RTO_MAX)
         return FLOW_RTO_MAX; /* after a host slept through a round trip */
-    return 4 * o->srtt > FLOW_RTO_MIN ? 4 * o->srtt : FLOW_RTO_MIN;
+    return rto > FLOW_RTO_MIN ? rto : FLOW_RTO_MIN;
 }
 
-void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now)
+void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    if (o->timing && next > o->rtt_number) {
-        uint64_t rtt = now - o->rtt_at;
+    if (o->rtt.timing && o->base > o->rtt.number) {
+        uint64_t rtt = now - o->rtt.at;
 
-        o->timing = 0;
-        o->srtt = o->srtt == 0 ? rtt : (7 * o->srtt + rtt) / 8;
+        o->rtt.timing = 0;
+        o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
     if (bytes == 0)
         return;
-    if (o->srtt == 0)
-        o->srtt = 1; /* an ack came, if only of frames that were emitted twice */
+    if (o->rtt.smoothed == 0)
+        o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = flow_rto(o);
@@ -552,7 +553,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->timing = 0;
+    o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
 
@@ -564,8 +565,8 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     if (o->allowed > o->own)
         o->allowed = o->own;
-    o->rewind_from = now + (o->srtt > FLOW_RTO_MIN ? FLOW_RTO_MIN
-                            : o->srtt > FLOW_REWIND_MIN ? o->srtt : FLOW_REWIND_MIN);
+    o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
+                            : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
 
@@ -611,7 +612,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->run = phx__wire_data_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
@@ -621,7 +622,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->token = r->token;
     m->limit = r->limit;
     m->box = r->box;
-    m->cast = r->cast;
+    m->multicast = r->multicast;
     m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
@@ -675,16 +676,11 @@ void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch)
     in->epoch = epoch;
 }
 
-static void flow_advance(struct phx__flow_in *in)
-{
-    in->next++;
-    in->done = 0;
-}
-
 void phx__post_flow_took(struct phx__flow_in *in)
 {
     flow_drop_part(in);
-    flow_advance(in);
+    in->next++;
+    in->done = 0;
 }
 
 void phx__post_flow_turn_back(struct phx__flow_in *in, int flags)
@@ -728,7 +724,8 @@ static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message
         *m = in->message;
         return PHX__FLOW_CUT;
     }
-    flow_advance(in);
+    in->next++;
+    in->done = 0;
     if (last)
         in->state = PHX__FLOW_ALL;
     return PHX__FLOW_MORE;
@@ -776,8 +773,8 @@ int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *
 }
 
 /* The payload is copied into the part unless it was read into place. A last fragment counts at
- * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that
- * is skipped finds no part and is skipped, too. */
+ * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that is
+ * skipped finds no part and is skipped, too. */
 int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
 {
     int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
@@ -795,7 +792,8 @@ int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int 
         memcpy(in->part->data + in->part->used, d->payload, d->size);
     if (!last) {
         in->part->used += d->size;
-        flow_advance(in);
+        in->next++;
+        in->done = 0;
         return PHX__FLOW_MORE;
     }
     *m = in->message;

@@ -1,7 +1,7 @@
 /* flow.h - one flow's numbers, frames and windows, from one node to another. */
 #ifndef PHX_POST_FLOW_H
 #define PHX_POST_FLOW_H
-#include "wire/place.h"
+#include "wire/data.h"
 
 #define PHX__NEVER UINT64_MAX
 
@@ -16,7 +16,7 @@ struct phx__message {
     uint64_t token; /* 0: no outcome is reported */
     uint64_t limit; /* when it expires; PHX__NEVER; 0: it expired after its first frame was emitted */
     struct phx__box *box; /* of its name, for messages in a flow */
-    struct phx__multicast *cast; /* of which it is a member, or NULL */
+    struct phx__multicast *multicast; /* of which it is a member, or NULL */
     unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
     int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
     uint32_t rest;    /* of a run: how many messages follow ... */
@@ -46,7 +46,7 @@ struct phx__flow_record {
     uint8_t gone;  /* withdrawn; the next sweep drops it */
     uint64_t token, limit;
     struct phx__box *box;
-    struct phx__multicast *cast;
+    struct phx__multicast *multicast;
 };
 
 /* The last frame of a flow while it is not emitted: messages with these in common may join it. */
@@ -57,6 +57,11 @@ struct phx__flow_open {
     uint32_t left; /* bytes that may be added */
     struct phx__flow_record *record;
     uint8_t *frame;
+};
+
+struct phx__flow_rtt {
+    int timing; /* the frame `number` was emitted once, at `at` */
+    uint64_t number, at, smoothed;
 };
 
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
@@ -80,8 +85,7 @@ struct phx__flow_out {
     struct phx__message front; /* the message whose first fragments are acknowledged and dropped */
     int front_back;         /* why it came back at its first fragment: an enum phx__return_reason, or 0 */
     uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
-    int timing;             /* rtt_number was emitted once, at rtt_at */
-    uint64_t rtt_number, rtt_at, srtt;
+    struct phx__flow_rtt rtt;
     uint64_t rto, rto_at; /* the retransmission timeout; PHX__NEVER: nothing is under way */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t limit_at;    /* no message expires before */
@@ -91,7 +95,6 @@ struct phx__flow_out {
 PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
                                      const struct phx_id *target, const struct phx_id *source, int hops,
                                      size_t own, size_t window);
-PHX_PRIVATE void phx__post_flow_free(struct phx__flow_out *o); /* drops all records */
 /* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
 /* Frees what an empty flow keeps for the next message. */
@@ -116,10 +119,10 @@ PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
-/* Takes the lowest record off if it is below next: 1 and *r, whose blocks are now the caller's. */
-PHX_PRIVATE int phx__post_flow_pop(struct phx__flow_out *o, uint64_t next, struct phx__flow_record *r);
-/* An ack popped `bytes` bytes of frames, up to but not including next. */
-PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, uint64_t next, size_t bytes, uint64_t now);
+/* Takes the lowest record off, whose blocks are the caller's to drop. */
+PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
+/* An ack popped `bytes` bytes of frames. */
+PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
 /* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
@@ -166,8 +169,8 @@ PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__d
  * phx__post_flow_took. */
 PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
                                            struct phx__message *m);
-/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open
- * gives the flow one, which may be NULL (no memory), and drops what was there. */
+/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open gives
+ * the flow one, which may be NULL (no memory), and drops what was there. */
 PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
 PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
                                      struct phx__block *part);

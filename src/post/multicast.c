@@ -1,13 +1,14 @@
 /* multicast.c - one message to many names. */
 
 /* A multicast is nothing but messages: for each member one in the stream from this node to that name, with a
- * number, credit, returns and an outcome as all others have. So it keeps their order and their promises.
- * Only two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are
- * cut at the same places, into smaller fragments than others so that a frame has room for hundreds of
- * targets. And its bytes travel once per link: see sched.c. All or nothing. First each member is checked for
- * room, then all are put; if memory ends in between, those that were put are withdrawn from the ends of
- * their queues, where nothing has come behind them. Several members at one node may pass its window, by
- * frames' heads only. */
+ * number, credit, returns and an outcome as all others have. So it keeps their order and their promises. Only
+ * two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are cut
+ * at the same places, into smaller fragments than others so that a frame has room for hundreds of targets.
+ * And its bytes travel once per link: see sched.c.
+ *
+ * All or nothing. First each member is checked for room, then all are put; if memory ends in between, those
+ * that were put are withdrawn from the ends of their queues, where nothing has come behind them. Several
+ * members at one node may pass its window, by frames' heads only. */
 #include "post/multicast.h"
 
 struct multicast_members {
@@ -16,56 +17,31 @@ struct multicast_members {
     struct phx__map seen; /* owner -> the range, from 1, for which it has a member */
 };
 
-static int multicast_add(struct phx__post *p, struct multicast_members *m, uint64_t name)
-{
-    if (phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
-        return PHX_ENOMEM;
-    m->at[m->count++] = name;
-    return 0;
-}
-
 /* The members of one range, the number-th. */
 static int multicast_range(struct phx__post *p, struct multicast_members *m, struct phx_range r,
                            uint32_t number)
 {
     uint64_t name = r.first, last;
     uint32_t owner;
-    int err;
 
     for (;; name = last + 1) {
         if (p->ops.segment(p->ops.ctx, name, &owner, &last) != 0)
             return PHX_ENOMEM;
-        err = 0;
-        if (owner == PHX__NONE) {
-            if (r.first == r.last)
-                err = multicast_add(p, m, name);
-        } else if (phx__map_get(&m->seen, owner) != number) {
-            err = phx__map_put(&m->seen, owner, number);
-            if (err == 0)
-                err = multicast_add(p, m, name);
+        if (owner == PHX__NONE ? r.first == r.last : phx__map_get(&m->seen, owner) != number) {
+            if ((owner != PHX__NONE && phx__map_put(&m->seen, owner, number) != 0)
+                || phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+                return PHX_ENOMEM;
+            m->at[m->count++] = name;
         }
-        if (err != 0 || last >= r.last)
-            return err;
+        if (last >= r.last)
+            return 0;
     }
 }
 
-static int multicast_find(struct phx__post *p, struct multicast_members *m, const struct phx_cast *c)
+/* Does it take up room in the store? */
+static int multicast_is_held(enum phx__box_state state)
 {
-    size_t i;
-    int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-
-    for (i = 0; i < c->ranges_count && err == 0; i++)
-        err = multicast_range(p, m, c->ranges[i], (uint32_t)i + 1);
-    return err == 0 && m->count == 0 ? PHX_ENOTFOUND : err;
-}
-
-static int multicast_is_held(const struct phx__post_way *way)
-{
-    if (way->peer != NULL)
-        return 0;
-    if (way->box == NULL)
-        return way->owner == PHX__NONE;
-    return way->box->state != PHX__BOX_LOCAL && way->box->state != PHX__BOX_BOUND;
+    return state != PHX__BOX_FLOWING && state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
 }
 
 /* Is there room for all? */
@@ -81,7 +57,7 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way, &waiters);
-        if (err == 0 && multicast_is_held(&way)) {
+        if (err == 0 && multicast_is_held(way.state)) {
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
                 waiters = &p->waiting.room;
@@ -127,9 +103,10 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         return err;
     memset(&message, 0, sizeof message);
     message.body = phx__buf_block_new(p->mem, c->size);
-    message.cast = message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c, m->count);
+    message.multicast =
+        message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c->token, m->count);
     err = PHX_ENOMEM;
-    if (message.cast != NULL) {
+    if (message.multicast != NULL) {
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = message.size = c->size;
@@ -145,9 +122,9 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (message.cast != NULL) {
-            message.cast->refs = 1;
-            phx__post_store_multicast_drop(&p->store, message.cast);
+        if (message.multicast != NULL) {
+            message.multicast->refs = 1;
+            phx__post_store_multicast_drop(&p->store, message.multicast);
         }
     }
     return err;
@@ -156,16 +133,18 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now)
 {
     struct multicast_members m;
-    int err;
+    int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
+    size_t i;
 
     p->now = now;
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    err = multicast_find(p, &m, c);
-    if (err == 0 && m.count > INT32_MAX)
-        err = PHX_ELIMIT;
+    for (i = 0; i < c->ranges_count && err == 0; i++)
+        err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
+    if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
+        err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
     if (err == 0)
         err = multicast_check(p, &m, c->size);
     if (err == 0)

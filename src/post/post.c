@@ -1,24 +1,32 @@
 /* post.c - BRAIN: messages end to end: names, credit, retransmission, transit and outcomes. */
 
 /* Between two nodes that live, every message sent to a name arrives once, and in order per (sender, name),
- * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is
- * queued here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed. This room knows no
- * sockets, links, routes, claims or clocks. It asks two questions, who owns this name (ops.owner) and which
- * neighbour leads to that node (ops.next), and is told when an answer may have changed. phx__post_send
- * phx__post_recv_data | | | another node's | mailbox of the name, owner? ours | v +--- a node ----> flow
- * (flow.c) | transit queue of the target (sched.c) +--- self ------> box, LOCAL | | '--- nobody ----> box,
- * HELD owner? | | ops.message <--- self | back to its source <--- not self | | phx__post_sched_pull(nbr): a
- * circle of all flows and transit queues whose next hop is nbr The files, bottom to top: returns.c (what the
- * target of a flow returned), flow.c (numbers and windows of one flow), store.c (what is queued for a name),
- * sched.c (what is emitted next), box.c (where messages wait and how they end), multicast.c (one message to
- * many), recv.c (what arrives), and this one: what the application sends, and what a step does. Acknowledged
- * means that the receiver's ops.message has returned, or, if the name is not at that node, that the message
- * comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can lose it.
- * What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window instead and
- * opens it again when it can. Re-entrance: ops.message, done and writable, and the host's release functions
- * may call phx__post_send and phx__post_box_cancel. So nothing that those may move or free is kept across
- * such a call. Release functions run only in phx__post_recv_data, _recv_ack, _run and _free: what is
- * withdrawn elsewhere is released with its outcome. */
+ * whatever relays and links in between do. Every message with a token ends in one outcome. Whatever is queued
+ * here is bounded, and phx__post_send returns PHX_EAGAIN before a bound is passed.
+ *
+ * This room knows no sockets, links, routes, claims or clocks. It asks two questions, who owns this name
+ * (ops.owner) and which neighbour leads to that node (ops.next), and is told when an answer may have changed.
+ *
+ *      phx__post_send                                  phx__post_recv_data
+ *           |                                            |        | another node's
+ *           | mailbox of the name, owner?          ours  |        v
+ *           +--- a node ----> flow (flow.c)              |   transit queue of the target (sched.c)
+ *           +--- self ------> box, LOCAL                 |        |
+ *           '--- nobody ----> box, HELD          owner?  |        |
+ *                                      ops.message <--- self      |
+ *                             back to its source <--- not self    |
+ *                                                                 |
+ *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
+ *
+ * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
+ * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
+ * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
+ * instead and opens it again when it can.
+ *
+ * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
+ * phx__post_box_cancel. So nothing that those may move or free is kept across such a call. Release functions
+ * run only in phx__post_recv_data, _recv_ack, _run and _free: what is withdrawn elsewhere is released with
+ * its outcome. */
 #include "post/post.h"
 
 /* ---- Sending */
@@ -44,27 +52,24 @@ static int post_measure(const struct phx__post *p, const struct phx_outgoing *m,
 static int post_submit(struct phx__post *p, struct phx__post_way *way, const struct phx_outgoing *m,
                        struct phx__message *message)
 {
+    uint32_t promises;
     int err;
 
     if (m->release != NULL) {
-        message->body = phx__buf_block_wrap(p->mem, m->iov[0].iov_base, m->iov[0].iov_len, m->release,
-                                     m->arg);
+        message->body = phx__buf_block_wrap(p->mem, m->iov->iov_base, m->iov->iov_len, m->release, m->arg);
         if (message->body == NULL)
             return PHX_ENOMEM;
         message->data = message->body->data;
     }
-    err = phx__post_box_promise(p, phx__post_box_promises(message->token, message->body));
+    promises = phx__post_box_promises(message->token, message->body);
+    err = phx__post_box_promise(p, promises);
+    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+        p->outcomes.promised -= promises;
     if (err == 0) {
-        err = phx__post_box_submit(p, way, message);
-        if (err != 0)
-            p->outcomes.promised -= phx__post_box_promises(message->token, message->body);
-    }
-    if (message->body != NULL) {
-        PHX_ASSERT(message->body->refs == 1 || err == 0);
-        if (err != 0)
-            phx__mem_put(p->mem, message->body, sizeof *message->body);
-        else
-            phx__buf_block_drop(message->body);
+        phx__buf_block_drop(message->body);
+    } else if (message->body != NULL) {
+        PHX_ASSERT(message->body->refs == 1);
+        phx__mem_put(p->mem, message->body, sizeof *message->body);
     }
     return err;
 }
@@ -154,7 +159,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.cast, m.to);
+        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
         phx__post_recv_address(p, &m, PHX__SELF, &out);
         phx__post_recv_deliver(p, &m, &out);
         phx__buf_block_drop(m.body);

@@ -1,19 +1,25 @@
 /* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it
- * comes in. It is made when the first fragment begins to come: the links ask for the fragment's place
- * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is
- * here; then it is checked like every other frame (recv_fragment), and if its payload is in its place
- * already, it is not copied. The part may be the application's memory (on_begin). Each such buffer ends in
- * one of two ways: begin --> shown to the application (ops.message, with this very buffer) '-> abandoned:
- * the flow dropped it, for whatever reason There are many reasons (a new epoch, a peer that failed, a name
- * that moved, a sender that cannot count), and one place where all of them meet: the flow retires the part,
- * which calls its release function. The host may not be called there, so the buffer is put into a list,
- * which the next phx__post_run reports. The list needs no memory: its links were made with the part. A frame
- * may be a run of messages. They are taken one by one, as if each had come by itself, and the application
- * may send, cancel and give the name away in between. Then the rest is returned, as one return; if there is
- * no room for that, the frame comes again and the messages that were taken are passed over. A run is
- * acknowledged when all of it was taken. */
+/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
+ * in. It is made when the first fragment begins to come: the links ask for the fragment's place
+ * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
+ * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
+ * is not copied.
+ *
+ * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
+ *
+ *      begin --> shown to the application (ops.message, with this very buffer)
+ *            '-> abandoned: the flow dropped it, for whatever reason
+ *
+ * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
+ * and one place where all of them meet: the flow retires the part, which calls its release function. The host
+ * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
+ * needs no memory: its links were made with the part.
+ *
+ * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
+ * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
+ * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
+ * is acknowledged when all of it was taken. */
 #include "post/recv.h"
 
 /* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
@@ -57,43 +63,31 @@ void phx__post_recv_tell_abandoned(struct phx__post *p)
     }
 }
 
-static void recv_shown(struct phx__flow_in *in)
+/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
+ * first: once it has given one, nothing may fail. */
+static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
-    if (in->part != NULL && in->part->release == recv_released)
-        ((struct phx__begun *)in->part->arg)->shown = 1;
-}
-
-static void *recv_ask(struct phx__post *p, uint32_t source, const struct phx__data *d)
-{
+    struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
+    struct phx__block *part =
+        b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
     struct phx_message m;
 
+    if (part == NULL) {
+        phx__mem_put(p->mem, b, sizeof *b);
+        return NULL;
+    }
     m.to = d->to;
     m.from = d->from;
     m.tag = d->tag;
     m.source = p->ids->at[source];
     m.data = NULL;
-    m.size = (size_t)d->total;
-    return p->ops.begin(p->ops.ctx, &m);
-}
-
-/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
- * first: once it has given one, nothing may fail. */
-static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
-{
-    struct phx__begun *b = phx__mem_get(p->mem, sizeof *b);
-    struct phx__block *part =
-        b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-
-    if (part != NULL && (b->buffer = recv_ask(p, source, d)) != NULL) {
-        b->post = p;
-        b->size = (size_t)d->total;
-        b->shown = 0;
-        part->data = b->buffer;
-        part->used = 0;
+    b->size = m.size = (size_t)d->total;
+    b->post = p;
+    b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
+    part->used = 0;
+    if (b->buffer != NULL)
         return part;
-    }
-    if (part != NULL)
-        phx__mem_put(p->mem, part, sizeof *part);
+    phx__mem_put(p->mem, part, sizeof *part);
     phx__mem_put(p->mem, b, sizeof *b);
     return NULL;
 }
@@ -172,10 +166,10 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 }
 
 /* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
- * that follow, so the owner is asked again when names have changed. If a message can neither be delivered
- * nor returned now, the frame comes again, and what was done of it is not done twice. One of a run that is
- * too large is dropped: its sender asked for no outcome, and a run may have more of them than there is room
- * for returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+ * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
+ * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
+ * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
+ * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -245,8 +239,8 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_recv_address(p, &m, peer->node, &out);
         p->recv.unseen = 0;
         phx__post_recv_deliver(p, &m, &out);
-        if (!p->recv.unseen)
-            recv_shown(&peer->in);
+        if (!p->recv.unseen && peer->in.part != NULL && peer->in.part->release == recv_released)
+            ((struct phx__begun *)peer->in.part->arg)->shown = 1;
         phx__post_flow_took(&peer->in);
         return 1;
     }
@@ -331,7 +325,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
     p->now = now;
     /* Also in transit: or the next node would blame its link with us. */
-    if (frame_size < PHX__DATA_HEAD || phx__wire_get_data(f, &d) != 0)
+    if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
         return PHX_EPROTO;
     if (memcmp(frame + PHX__DATA_TARGET, &p->ids->at[PHX__SELF], sizeof(struct phx_id)) != 0) {
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
@@ -364,14 +358,14 @@ static void recv_forward(struct phx__post *p, const struct phx__frame *f, const 
         return;
     }
     phx__buf_writer_init(&w, to, room);
-    start = phx__wire_begin_cast(&w, f->flags, f->hops - 1, n);
+    start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
     for (i = from; i < c->count; i++) {
         if (hop[i] != hop[from])
             continue;
-        phx__wire_cast_line(c, f, i, &d, &flags);
-        phx__wire_put_cast_line(&w, f->flags, &d);
+        phx__wire_data_cast_line(c, f, i, &d, &flags);
+        phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
-    phx__wire_end_cast(&w, start, f->flags, &d);
+    phx__wire_data_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->payload, c->size);
     PHX_ASSERT(!w.bad);
     p->counters.dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
@@ -384,9 +378,7 @@ static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const 
 
     if (node == PHX__SELF || node == PHX__NONE)
         return node;
-    if (!p->limits.relay || f->hops <= 1)
-        return PHX__NONE;
-    return p->ops.next(p->ops.ctx, node, &generation);
+    return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
 }
 
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
@@ -397,10 +389,10 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, ui
     int flags;
 
     p->now = now;
-    if (phx__wire_get_cast(f, &c) != 0)
+    if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
-        phx__wire_cast_line(&c, f, i, &d, &flags);
+        phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
         p->counters.dropped += hop[i] == PHX__NONE;
     }
@@ -412,7 +404,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, ui
     }
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
-            phx__wire_cast_line(&c, f, i, &d, &flags);
+            phx__wire_data_cast_line(&c, f, i, &d, &flags);
             recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
         }
     }
@@ -433,7 +425,6 @@ static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
-    uint32_t node;
     struct phx__data d;
     size_t whole, head;
     int flags;
@@ -441,8 +432,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     head = phx__wire_data_front(front, size, &d, &flags, &whole);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
-    node = recv_source(p, &d.source);
-    peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
+    peer = phx__post_sched_find(p, recv_source(p, &d.source));
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
@@ -484,7 +474,7 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 /* ---- Acks */
 
 /* The returns of an ack, and the next of them. */
-struct post_returns {
+struct recv_returns {
     const struct phx__ack *ack;
     uint32_t at;
 };
@@ -492,14 +482,14 @@ struct post_returns {
 /* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
  * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
  * the others are numbered right. */
-static int recv_came_back(struct post_returns *in, struct phx__flow_out *o, uint32_t *place)
+static int recv_came_back(struct recv_returns *in, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
     struct phx__return t;
 
     *place = 0;
     while (in->at < in->ack->return_count) {
-        phx__wire_return(in->ack, in->at, &t);
+        phx__wire_data_return(in->ack, in->at, &t);
         if (t.number > o->base)
             break;
         if (t.number == o->base && t.place <= rest
@@ -518,7 +508,7 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
     phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->cast, r->box->name);
+                      r->multicast, r->box->name);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -544,9 +534,8 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
     return 0;
 }
 
-/* The lowest record was taken: its messages have arrived, or come back. 0, or PHX_ENOMEM and nothing
- * changed. */
-static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_returns *in, size_t *bytes)
+/* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_returns *in, size_t *bytes)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
@@ -565,7 +554,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct post_
         in->at++;
         phx__post_flow_saw(o);
     }
-    (void)phx__post_flow_pop(o, o->base + 1, &r);
+    phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     *bytes += phx__post_flow_frame_size(&r);
@@ -594,8 +583,8 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
-    struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_find(p, node);
-    struct post_returns in;
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    struct recv_returns in;
     struct phx__flow_out *o;
     size_t bytes = 0;
     int err = 0;
@@ -617,7 +606,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, o->base, bytes, now);
+    phx__post_flow_progress(o, bytes, now);
     if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
         phx__post_flow_lost(o, now);
     phx__post_box_open_gates(p);

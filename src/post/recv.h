@@ -9,8 +9,8 @@ PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, s
                                     const struct phx__frame *f, uint64_t now);
 /* The same for a CAST frame. */
 PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now);
-/* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read
- * to. Once that is read: the head again and the payload (NULL: another link was faster). */
+/* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read to.
+ * Once that is read: the head again and the payload (NULL: another link was faster). */
 PHX_PRIVATE size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
                                         struct phx__place *out);
 PHX_PRIVATE void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,

@@ -1,23 +1,30 @@
 /* returns.c - the messages of one flow that its target sent back. */
 
-/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for
- * it, and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes
- * on, and the acks say which messages came back; their source, which alone is responsible for them, sends
- * them to the name's owner of now. source target m1 to a --------------------------------> not mine: return
- * 1 m2 to a --------------------------------> [takes over a] return 2, for m1 is older <------------- ack:
- * m1 and m2 came back (returns 1 and 2) m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered Order
- * is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was sent
- * to that name without knowledge of it is returned, too. Every first fragment says how many returns its
+/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for it,
+ * and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes on,
+ * and the acks say which messages came back; their source, which alone is responsible for them, sends them to
+ * the name's owner of now.
+ *
+ *      source                                     target
+ *        m1 to a --------------------------------> not mine: return 1
+ *        m2 to a --------------------------------> [takes over a] return 2, for m1 is older
+ *        <------------- ack: m1 and m2 came back (returns 1 and 2)
+ *        m1, m2 to a, "I have seen 2 returns" ---> mine now, delivered
+ *
+ * Order is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was
+ * sent to that name without knowledge of it is returned, too. Every first fragment says how many returns its
  * source knew of when it put the message into the flow, a number that never falls along a flow. So an entry
  * of `refused` is over when a message comes that knows of it, and the whole map when one knows of all.
- * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them,
- * in an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source
- * had sent before may still be under way. One return may stand for many messages: all from one place of a
- * run to its end, since none of them can stay if the name is not here. Memory. The unconfirmed list holds
- * PHX__RETURNS; what would need more is not taken, and the source's window is closed until it confirms. The
- * map holds RETURNS_NAMES; beyond, or without memory, every message that does not know of the latest return
- * is returned, whatever its name: more than needed, and always right. 2^32 returns end a flow; at one in a
- * microsecond, which no network does, after an hour. */
+ *
+ * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them, in
+ * an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source had
+ * sent before may still be under way. One return may stand for many messages: all from one place of a run to
+ * its end, since none of them can stay if the name is not here.
+ *
+ * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
+ * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
+ * does not know of the latest return is returned, whatever its name: more than needed, and always right. 2^32
+ * returns end a flow; at one in a microsecond, which no network does, after an hour. */
 #include "post/returns.h"
 
 #define RETURNS_NAMES 4096u
@@ -86,7 +93,7 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
     if (phx__mem_grow(r->mem, &r->list, &r->capacity, (waiting + 1) * PHX__RETURN_SIZE, 1) != 0)
         return PHX_ENOMEM;
     phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
-    phx__wire_put_return(&w, t);
+    phx__wire_data_put_return(&w, t);
     r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */

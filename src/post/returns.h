@@ -2,7 +2,7 @@
 #ifndef PHX_POST_RETURNS_H
 #define PHX_POST_RETURNS_H
 #include "base/map.h"
-#include "wire/wire.h"
+#include "wire/data.h"
 
 /* Returns are numbered 1, 2, 3, ... in each flow, in the order of their messages. */
 struct phx__post_returns {

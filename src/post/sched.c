@@ -1,27 +1,38 @@
 /* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
 
 /* Each neighbour has a circle of sources: own flows and transit queues whose next hop it is and which have
- * something to send. nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first
- * again) to be emitted, and a route known: listed nothing more, or no route: not listed the route changed:
- * the circle of the new next hop no memory to list or to emit: the strays, which a phx__post_run soon lists
- * again A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and
- * then the next has its turn (deficit round robin), so none waits for more than one quantum of each other,
- * and one whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes'
- * records, which never move; the table only points to one of each circle. Relays promise nothing. A full
- * transit queue drops, and the source, which learns of it from a gap or from silence, halves what it has
- * under way. So two nodes that relay for each other never wait for each other: nobody ever stops reading.
- * Small frames in transit are copied once, one after another into shared blocks, and so leave in as few
- * slices as they came; large ones leave from where they were read. A frame of a multicast travels once per
- * link: every other flow with the same next hop whose next frame is the same piece of the same multicast is
- * emitted with it, as one CAST frame, which says for each target what its DATA frame would have said, and
- * the payload once. A relay splits the list by next hop, so along the tree of shortest paths each link
- * carries one frame. A target takes its line as the DATA frame it stands for. A flow without credit is left
- * behind and emits DATA later, and so does a retransmission. flow to a: [.][.][cast 1/2] .-- CAST a, b -->
- * relay --> CAST/DATA a flow to b: [cast 1/2][.] -- pull nbr --| '---> b flow to c: [.][.][.] window full
- * '-- later: DATA c Acks ride before data of the other direction, though not on every frame of a brisk
- * exchange, or go by themselves when enough has come or some time has passed. A record has one timer for all
- * its deadlines. It is only ever moved forward: one that fires too early is set again then, which is far
- * cheaper than moving it at each frame. */
+ * something to send.
+ *
+ *      nodes[nbr].ready ---> [flow to a] <-> [transit to b] <-> [flow to c] <-> (the first again)
+ *
+ *      to be emitted, and a route known: listed       nothing more, or no route: not listed
+ *      the route changed:                the circle of the new next hop
+ *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
+ *
+ * A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and then the
+ * next has its turn (deficit round robin), so none waits for more than one quantum of each other, and one
+ * whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes' records,
+ * which never move; the table only points to one of each circle.
+ *
+ * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
+ * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
+ * nobody ever stops reading. Small frames in transit are copied once, one after another into shared blocks,
+ * and so leave in as few slices as they came; large ones leave from where they were read.
+ *
+ * A frame of a multicast travels once per link: every other flow with the same next hop whose next frame is
+ * the same piece of the same multicast is emitted with it, as one CAST frame, which says for each target what
+ * its DATA frame would have said, and the payload once. A relay splits the list by next hop, so along the
+ * tree of shortest paths each link carries one frame. A target takes its line as the DATA frame it stands
+ * for. A flow without credit is left behind and emits DATA later, and so does a retransmission.
+ *
+ *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
+ *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
+ *      flow to c: [.][.][.] window full              '-- later: DATA c
+ *
+ * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
+ * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It
+ * is only ever moved forward: one that fires too early is set again then, which is far cheaper than moving it
+ * at each frame. */
 #include "post/sched.h"
 
 /* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
@@ -38,13 +49,13 @@
 #define SCHED_RIDE_BYTES 4096u
 /* A receiver that could not take a message asks for it again after this. One frame per flow comes then. */
 #define SCHED_STUCK_AGAIN (50 * PHX__MS)
-/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route
- * for as long are dropped: their source has sent them again, or given up. */
+/* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
+ * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame leaves from the block it was read into, which it pins and which is many times its size.
- * Above this frames are copied, which is dense. */
+/* A large frame leaves from the block it was read into, which it pins and which is many times its size. Above
+ * this frames are copied, which is dense. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
@@ -105,7 +116,6 @@ static int sched_is_ready(const struct phx__post_source *s)
     return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
-/* Lists it where it belongs, if it has work and a route. Cheap if it is listed already. */
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
@@ -200,8 +210,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
     phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
-                   p->limits.hop_limit,
-                   p->limits.window, sched_window(p, node));
+                        p->limits.hop_limit, p->limits.window, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
@@ -250,13 +259,9 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = 0;
-    peer->ack.hurry = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
+    peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = p->now;
-    peer->ack.confirm = 0;
-    peer->ack.gap = 0;
-    peer->ack.bytes = 0;
-    peer->ack.frames = 0;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
         peer->ack.gap = 1;
@@ -302,23 +307,26 @@ uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, 
     return b->data;
 }
 
-static void sched_count(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struct phx__block *b,
+                         const uint8_t *at, size_t size)
 {
+    if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
+        return PHX_ENOMEM;
     peer->transit.frames++;
     p->transit.bytes += size;
     p->counters.relayed_frames++;
     p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
     phx__post_sched_list(p, &peer->transit.source);
+    return 0;
 }
 
 int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
 {
-    if (phx__buf_slices_push(&peer->transit.queue, peer->transit.tail, at, size) != 0)
+    if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
         return PHX_ENOMEM;
     peer->transit.tail->used += size;
     p->transit.copied += size;
-    sched_count(p, peer, size);
     return 0;
 }
 
@@ -327,17 +335,12 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
                               size_t size, int hops)
 {
     struct phx__block *b = p->transit.lender;
-    uint8_t *at;
 
     if (b == NULL || p->transit.bytes + size > SCHED_LENT_MOST
         || peer->transit.queue.bytes + size > 2 * p->limits.window)
         return PHX_ELIMIT;
-    at = b->data + (frame - b->data);
-    if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
-        return PHX_ENOMEM;
-    at[PHX__DATA_HOPS] = (uint8_t)hops;
-    sched_count(p, peer, size);
-    return 0;
+    b->data[frame - b->data + PHX__DATA_HOPS] = (uint8_t)hops;
+    return sched_enqueue(p, peer, b, frame, size);
 }
 
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
@@ -384,49 +387,33 @@ static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx
     const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
     const struct phx__flow_record *q = phx__post_flow_peek(o);
 
-    return q != NULL && q->cast == r->cast && q->body_at == r->body_at && o->sent == o->left
+    return q != NULL && q->multicast == r->multicast && q->body_at == r->body_at && o->sent == o->left
            && ((unsigned)(q->flags ^ r->flags) & place) == 0;
 }
 
-static void sched_multicast_line(const struct phx__flow_out *o, struct phx__data *d)
-{
-    const struct phx__flow_record *r = phx__post_flow_peek(o);
-    struct phx__reader in;
-
-    memset(d, 0, sizeof *d);
-    d->target = o->target;
-    d->source = o->source;
-    d->number = o->sent;
-    d->epoch = o->epoch;
-    d->to = r->box->name;
-    d->from = r->cast->from;
-    d->tag = r->cast->tag;
-    d->total = r->cast->size;
-    d->size = r->body_size;
-    if ((r->flags & PHX__DATA_SEEN) != 0) { /* it ends the head */
-        phx__buf_reader_init(&in, r->head->data + r->head_at + PHX__DATA_FIRST_HEAD, 4);
-        d->seen = phx__buf_get_u32(&in);
-    }
-}
-
+/* The head of one frame for all of them: a line for each, which says what the head of its own frame does. */
 static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
 {
-    int flags = phx__post_flow_peek(&to[0]->out)->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start;
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0, whole;
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
     uint32_t i;
+    int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    start = phx__wire_begin_cast(&w, flags, to[0]->out.hops, n);
     for (i = 0; i < n; i++) {
-        sched_multicast_line(&to[i]->out, &d);
-        phx__wire_put_cast_line(&w, flags, &d);
+        const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
+
+        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
+        flags = r->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+        if (i == 0)
+            start = phx__wire_data_begin_cast(&w, flags, to[0]->out.hops, n);
+        phx__wire_data_put_cast_line(&w, flags, &d);
     }
-    phx__wire_end_cast(&w, start, flags, &d);
+    phx__wire_data_end_cast(&w, start, flags, &d);
     PHX_ASSERT(!w.bad);
     b->used = w.size;
     return b;
@@ -479,7 +466,7 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
     if (peer->ack.owed && sched_ack_rides(p, peer))
         phx__post_sched_ack(p, peer);
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
-        err = r->cast == NULL ? 0 : sched_multicast(p, peer, out);
+        err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
             p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
     }
@@ -514,17 +501,17 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 {
     const size_t start = out->bytes;
     struct phx__post_source *s;
-    size_t before, quantum, left;
+    size_t before, most;
     int err = 0;
 
     p->now = now;
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
-        quantum = SCHED_QUANTUM - s->served;
-        left = start + budget - before;
-        err = (s->is_transit ? sched_serve_transit : sched_serve_own)(p, s->peer, out,
-                                                                      before + (left < quantum ? left : quantum));
+        most = before + SCHED_QUANTUM - s->served;
+        most = most < start + budget ? most : start + budget;
+        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most)
+                            : sched_serve_own(p, s->peer, out, most);
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);
@@ -622,7 +609,8 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
     phx__post_sched_restart(peer, 0);
-    phx__post_flow_free(&peer->out);
+    phx__post_flow_truncate(&peer->out, 0);
+    phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
 }
 

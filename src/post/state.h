@@ -18,8 +18,8 @@ struct phx__post_ops {
     uint32_t (*owner)(void *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
-    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour,
-     * generation) names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour, generation)
+     * names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -109,7 +109,7 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *cast; /* of a member of one: */
+    struct phx__multicast *multicast; /* of a member of one: */
     uint64_t to;
 };
 

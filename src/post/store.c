@@ -4,16 +4,21 @@
  * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
  * because this node itself has it and its application is called only inside a step, because the flow to the
  * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
- * file keeps them in order and counts them; box.c decides where they go, and draws it. Two rules keep the
- * order. While a mailbox has queued messages, each new message joins them, and they leave from the front; so
- * all that is queued is younger than all of that name in a flow, but for what came back out of it, which
- * stands before the others. And messages to one name are in one node's flow at a time. A mailbox is found by
- * its name in O(1), which each send pays; most find it without a search, because it is the one found last.
- * Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere. What comes back out
- * of a flow comes back as frames: a run stays one queued message, which borrows the bytes where they are. A
- * window of small messages would need tens of megabytes as messages of their own. It goes into the next flow
- * as a run again; only this node itself splits it. Waiters are names to which a send returned PHX_EAGAIN.
- * Each is in one list only, so the host is told of a name once. */
+ * file keeps them in order and counts them; box.c decides where they go, and draws it.
+ *
+ * Two rules keep the order. While a mailbox has queued messages, each new message joins them, and they leave
+ * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
+ * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
+ *
+ * A mailbox is found by its name in O(1), which each send pays; most find it without a search, because it is
+ * the one found last. Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere.
+ *
+ * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
+ * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
+ * into the next flow as a run again; only this node itself splits it.
+ *
+ * Waiters are names to which a send returned PHX_EAGAIN. Each is in one list only, so the host is told of a
+ * name once. */
 #include "post/store.h"
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
@@ -144,11 +149,6 @@ size_t phx__post_store_cost(size_t size)
     return size + STORE_OVERHEAD;
 }
 
-size_t phx__post_store_cost_of(const struct phx__queued *q)
-{
-    return phx__post_store_cost(q->message.size + q->message.rest_size);
-}
-
 struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s, const struct phx__message *m)
 {
     struct phx__queued *q = phx__mem_get(s->mem, sizeof *q);
@@ -186,9 +186,11 @@ void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *
 static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
                         int leaves)
 {
-    size_t bytes = leaves ? 0 - phx__post_store_cost_of(q) : phx__post_store_cost_of(q);
+    uint32_t messages = 1 + q->message.rest;
+    size_t bytes = phx__post_store_cost(q->message.size + q->message.rest_size);
 
-    s->queued += leaves ? 0 - (1 + q->message.rest) : 1 + q->message.rest;
+    s->queued += leaves ? 0 - messages : messages;
+    bytes = leaves ? 0 - bytes : bytes;
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;
@@ -252,7 +254,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
 
 /* ---- Multicasts */
 
-struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, const struct phx_cast *from,
+struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
                                                      size_t members)
 {
     struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
@@ -260,10 +262,7 @@ struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, 
     if (c == NULL)
         return NULL;
     phx__ring_init(&c->link);
-    c->token = from->token;
-    c->from = from->from;
-    c->tag = from->tag;
-    c->size = from->size;
+    c->token = token;
     c->refs = c->left = members;
     phx__ring_add(&s->multicasts, &c->link);
     return c;

@@ -21,8 +21,7 @@ struct phx__queued {
  * reference. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
-    uint64_t token, from, tag;
-    size_t size;
+    uint64_t token;
     size_t refs;
     size_t left; /* outcomes not reported yet */
 };
@@ -91,8 +90,6 @@ PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
-/* The same of a queued one; of a run all its bytes. */
-PHX_PRIVATE size_t phx__post_store_cost_of(const struct phx__queued *q);
 /* Holds m->body, or copies; NULL: no memory. */
 PHX_PRIVATE struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s,
                                                            const struct phx__message *m);
@@ -109,8 +106,8 @@ PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct 
                                               struct phx__message *m);
 
 /* A multicast with this many members; NULL: no memory. */
-PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s,
-                                                                 const struct phx_cast *from, size_t members);
+PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
+                                                                 size_t members);
 /* or NULL */
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token);

@@ -4,7 +4,8 @@
 #include "base/rnd.h"
 #include "route/table.h"
 #include "base/timer.h"
-#include "wire/wire.h"
+#include "wire/link.h"
+#include "wire/route.h"
 
 struct phx__route_ops {
     void *ctx;

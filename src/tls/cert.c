@@ -1,18 +1,18 @@
 /* cert.c - what a node shows of itself over TLS: a certificate made of a key, or one from files. */
 
-/* Made of a key: the private key is derived from the cluster's, the certificate is written by hand,
- * byte by byte the same at all nodes, and a hint tells the other side which key is meant. From files:
- * three of them are read once, when the node begins, and looked at as a peer would look at them: is
- * there a certificate, is it by a CA we believe, is it valid today, is the private key its own? What
- * is wrong is said then and there, and not link by link. */
+/* Made of a key: the private key is derived from the cluster's, the certificate is written byte by byte, the
+ * same at all nodes, and a hint tells the other side which key is meant. From files: three of them are read
+ * once, when the node begins, and checked as a peer would check them: is there a certificate, is it by a CA
+ * we believe, is it valid today, is the private key its own? An error is reported then, and not link by
+ * link. */
 #include "tls/cert.h"
 
 #ifdef PHX_TLS
 
-/* ---- Own certificates ------------------------------------------------------------------------ */
+/* ---- Own certificates */
 
-/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on
- * P-256 follows. It says nothing because nobody reads it. */
+/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on P-256
+ * follows. It says nothing because nobody reads it. */
 static const uint8_t tls_tbs[TLS_TBS] = {
     0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
     0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
@@ -34,7 +34,7 @@ static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00,
                                        0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 };
 
 static void cert_derive(const struct phx_key *key, const char *label, const char *cluster, uint8_t n,
-                       uint8_t out[32])
+                        uint8_t out[32])
 {
     struct phx__hmac h;
 
@@ -87,29 +87,20 @@ static void cert_certify(struct tls_own *own)
     own->cert.data_len = w.size;
 }
 
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
-                   uint32_t count)
+void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
-    uint32_t i;
-
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
-    s->own_count = 0;
-    for (i = 0; i < count && s->pem == NULL; i++) {
-        struct tls_own *own = &s->own[i];
-        memset(own, 0, sizeof *own);
-        cert_derive(&keys[i], "PHX1 TLS hint", cluster, 0, own->hint);
-        cert_derive_scalar(&keys[i], cluster, own->scalar);
-        own->sk.curve = BR_EC_secp256r1;
-        own->sk.x = own->scalar;
-        own->sk.xlen = sizeof own->scalar;
-        own->pk.key_type = BR_KEYTYPE_EC;
-        (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
-        cert_certify(own);
-        s->own_count++;
-    }
+    memset(own, 0, sizeof *own);
+    cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
+    cert_derive_scalar(key, cluster, own->scalar);
+    own->sk.curve = BR_EC_secp256r1;
+    own->sk.x = own->scalar;
+    own->sk.xlen = sizeof own->scalar;
+    own->pk.key_type = BR_KEYTYPE_EC;
+    (void)br_ec_compute_pub(br_ec_get_default(), &own->pk.key.ec, own->point, &own->sk);
+    cert_certify(own);
 }
 
-/* ---- Hints: which of two keys ---------------------------------------------------------------- */
+/* ---- Hints: which of two keys */
 
 static void cert_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t out[TLS_HINT])
 {
@@ -123,15 +114,15 @@ static void cert_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t o
 }
 
 /* The name a dialer asks for; what no key fills is random, so that nobody sees how many there are. */
-void phx__tls_cert_put_name(const struct phx__tls_set *s, const uint8_t *random,
-                         char name[TLS_NAME + 1])
+void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uint8_t *random,
+                            char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
     uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < s->own_count; i++)
-        cert_hint(&s->own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
+    for (i = 0; i < count; i++)
+        cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
     for (i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
@@ -144,7 +135,7 @@ static int cert_hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set *s, const char *name)
+const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
     uint32_t i, k;
@@ -157,16 +148,16 @@ const struct tls_own *phx__tls_cert_hinted(const struct phx__tls_set *s, const c
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < s->own_count; i++) {
-        cert_hint(&s->own[i], bytes, hint);
-        for (k = 0; k < PHX__TLS_KEYS; k++)
-            if (memcmp(hint, bytes + TLS_NONCE + k * TLS_HINT, TLS_HINT) == 0)
-                return &s->own[i];
+    for (i = 0; i < count; i++) {
+        cert_hint(&own[i], bytes, hint);
+        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+            if (memcmp(hint, bytes + k, TLS_HINT) == 0)
+                return &own[i];
     }
     return NULL;
 }
 
-/* ---- PEM files ------------------------------------------------------------------------------- */
+/* ---- PEM files */
 
 static void cert_arena_add(void *arg, const void *data, size_t size)
 {
@@ -235,8 +226,8 @@ static int cert_take_chain(struct tls_pem *pem, const char *name, unsigned char 
 
 static int cert_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
 {
-    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody
-     * is there to type. */
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody is there to
+     * type. */
     if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
         && strcmp(name, "PRIVATE KEY") != 0)
         return 0;
@@ -247,7 +238,7 @@ static int cert_take_key(struct tls_pem *pem, const char *name, unsigned char *d
 }
 
 static int cert_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
-                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+                          int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
 {
     br_pem_decoder_context decoder;
     size_t start = pem->used;
@@ -277,9 +268,9 @@ static int cert_parse_pem(struct tls_pem *pem, const uint8_t *text, size_t size,
 
 /* The parser wants a line end after the last line, which files may lack. */
 static int cert_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
-                        int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
+                         int (*take)(struct tls_pem *, const char *, unsigned char *, size_t))
 {
-    long size = phx__os_file_read(path, text, TLS_FILE_MAX);
+    long size = phx__os_read_file(path, text, TLS_FILE_MAX);
 
     if (size < 0)
         return (int)size;
@@ -291,7 +282,7 @@ static int cert_read_pem(struct tls_pem *pem, const char *path, uint8_t *text,
 
 void phx__tls_cert_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_context *x)
 {
-    uint64_t now = phx__os_file_wall_seconds();
+    uint64_t now = phx__os_wall_seconds();
 
     br_x509_minimal_init(x, &br_sha256_vtable, pem->anchors, pem->anchor_count);
     br_x509_minimal_set_rsa(x, br_rsa_pkcs1_vrfy_get_default());
@@ -360,13 +351,14 @@ static int cert_find_issuer(struct tls_pem *pem)
     return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
 }
 
-int phx__tls_cert_read_files(struct tls_pem *pem, const struct phx__tls_files *files, uint8_t *text)
+int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
+                             uint8_t *text)
 {
     int err;
 
-    if ((err = cert_read_pem(pem, files->ca, text, cert_take_anchor)) != 0
-        || (err = cert_read_pem(pem, files->cert, text, cert_take_chain)) != 0
-        || (err = cert_read_pem(pem, files->key, text, cert_take_key)) != 0)
+    if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
+        || (err = cert_read_pem(pem, cert, text, cert_take_chain)) != 0
+        || (err = cert_read_pem(pem, key, text, cert_take_key)) != 0)
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;

@@ -1,41 +1,94 @@
 /* tls.c - the TLS of one link, and what a node shows of itself there; BearSSL, or not built in. */
-/*
- * TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
- * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes
- * of the stream go in at one end and come out as bytes of frames at the other, and back. This
- * room pumps; what a frame is, and when to read and write, link knows.
+
+/* TLS 1.2, ephemeral elliptic-curve keys and authenticated ciphers only, both sides authenticated, no
+ * renegotiation, no resumption. The engine is BearSSL's, which never blocks and never allocates: bytes of the
+ * stream go in at one end and come out as bytes of frames at the other, and back. This file moves bytes; link
+ * knows what a frame is, and when to read and write.
  *
  *      stream -> buffer -> engine -> frames                  (phx__tls_feed)
  *      frames -> engine -> buffer -> stream                  (phx__tls_seal)
  *                             '----> rest, if the stream is full
  *
- * Whom does a node believe? With PEM files: who shows a certificate by one of the CAs in cfg.tls_ca,
- * whatever its name, since all members are alike. With cfg.key alone: both sides make the same EC key
- * from the cluster's key, show a certificate of it that they signed themselves, and believe nobody
- * else. The certificate is only a wrapping that TLS asks for; what is compared is the public key, and
- * what proves is the signature in the handshake.
+ * With PEM files a node believes each peer that shows a certificate by one of the CAs in cfg.tls_ca, whatever
+ * its name, since all members are alike. With cfg.key alone both sides make the same EC key from the
+ * cluster's key, show a certificate of it that they signed themselves, and believe nobody else. The
+ * certificate is only a wrapping that TLS asks for; what is compared is the public key, and the signature in
+ * the handshake is the proof.
  *
  *      d = HMAC(key, "PHX1 TLS key" 0, cluster, 0, n), n = 0, 1, ... until 0 < d < order of P-256
  *
  * While a cluster changes its key there are two, and the sides must agree on one before either shows
- * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which
- * is sent in the clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all
- * in hexadecimal. The acceptor takes its first key that fits, and if none does it says no more than
- * "handshake failure": a stranger who dials does not even see a certificate. The dialer learns from
- * the certificate which key was taken and shows that one too.
+ * anything. So the dialer puts a hint into the name of the server it looks for (SNI), which is sent in the
+ * clear: 8 random bytes and, for each of its keys, 4 bytes of an HMAC over them, all in hexadecimal. The
+ * acceptor uses its first key that fits. If none does it says no more than "handshake failure": a peer
+ * without the key does not even see a certificate. The dialer learns from the certificate which key was
+ * chosen and shows that one too.
  *
- * What is not proved here is proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and
- * their macs cover a secret of it (RFC 5705), so nobody can be in between who has only the one or only
- * the other.
+ * The keys are proved again inside: HELLO, ANSWER and PROOF run in the tunnel, and their macs cover a secret
+ * of it (RFC 5705), so a node in between would need both the cluster's key and a certificate.
  *
- * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, and a
- * stranger costs that much before he has proved anything. It costs 0.7 % in bytes.
- */
+ * Records hold 4 KiB and not 16: the buffers of an engine are 9 KiB instead of 33, which each unauthenticated
+ * peer costs us. It costs 0.7 % in bytes. */
+#include "tls/tls.h"
 #include "tls/cert.h"
 
 #ifdef PHX_TLS
 
-/* ---- Which of two keys, and whom to believe --------------------------------------------------- */
+/* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
+#define TLS_RECORD 4096u
+#define TLS_IN (TLS_RECORD + (BR_SSL_BUFSIZE_INPUT - 16384u))
+#define TLS_OUT (TLS_RECORD + (BR_SSL_BUFSIZE_OUTPUT - 16384u))
+/* Between the streams and the engines: one system call for 16 records. */
+#define TLS_BUFFER 65536u
+/* A handshake does not say more than this at once, unless somebody has very long certificates. */
+#define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
+#define TLS_ISSUER 17u
+
+struct phx__tls_set {
+    struct phx__mem *mem;
+    struct tls_pem *pem; /* NULL: by key */
+    struct tls_own own[PHX__TLS_KEYS];
+    uint32_t own_count;
+    uint8_t issuer_name[TLS_ISSUER];
+    br_x500_name issuer;
+    uint8_t buffer[TLS_BUFFER];
+};
+
+struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
+    const br_x509_class *vtable;
+    struct phx__tls *tls;
+    const struct tls_own *found;
+    uint32_t certs;
+    size_t size;
+    uint8_t cert[TLS_OWN_CERT];
+};
+
+struct tls_policy { /* a chooser of certificates for BearSSL */
+    const br_ssl_server_policy_class *vtable;
+    struct phx__tls *tls;
+};
+
+struct phx__tls {
+    struct phx__tls_set *set;
+    br_ssl_engine_context *engine; /* of whichever it is */
+    int dialer;
+    union {
+        br_ssl_client_context client;
+        br_ssl_server_context server;
+    } is;
+    union {
+        struct tls_pin pin;
+        br_x509_minimal_context minimal;
+    } judge;
+    struct tls_policy policy;
+    br_ec_impl ec;   /* the curves of the exchange */
+    const char *why; /* known better than the engine's error tells */
+    uint8_t *rest;   /* ciphertext that the stream did not take */
+    size_t rest_size, rest_taken, rest_capacity;
+    uint8_t in[TLS_IN], out[TLS_OUT];
+};
+
+/* ---- Which of two keys, and whom to believe */
 
 /* Called by the server's engine when it has read the first message. */
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
@@ -43,7 +96,8 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 {
     struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
     br_ssl_server_context *server = &t->is.server;
-    const struct tls_own *own = phx__tls_cert_hinted(t->set, br_ssl_engine_get_server_name(&cc->eng));
+    const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
+                                                     br_ssl_engine_get_server_name(&cc->eng));
 
     if (own == NULL) {
         t->why = "it does not have our key";
@@ -55,8 +109,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 }
 
 /* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data,
-                                size_t *size)
+static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
 {
     (void)self;
     (void)data;
@@ -113,8 +166,8 @@ static void tls_pin_cert_end(const br_x509_class **self)
     ((struct tls_pin *)(void *)self)->certs++;
 }
 
-/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the
- * public key that we know, not the one that came. */
+/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the public
+ * key that we know, not the one that came. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
@@ -127,9 +180,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
     if (pin->found == NULL)
         return BR_ERR_X509_NOT_TRUSTED;
     if (t->dialer) /* the dialer shows what the acceptor has shown */
-        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk,
-                                    BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+        br_ssl_client_set_single_ec(&t->is.client, &pin->found->cert, 1, &pin->found->sk, BR_KEYTYPE_SIGN,
+                                    BR_KEYTYPE_EC, br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
     return 0;
 }
 
@@ -146,7 +198,7 @@ static const br_x509_class tls_pin_class = { sizeof(struct tls_pin), tls_pin_sta
                                              tls_pin_append,         tls_pin_cert_end, tls_pin_end,
                                              tls_pin_key };
 
-/* ---- A node's set ---------------------------------------------------------------------------- */
+/* ---- A node's set */
 
 /* Room for what three files hold: their DER, and of each CA's once more the name and the key. */
 #define TLS_ARENA (4 * TLS_FILE_MAX)
@@ -160,7 +212,9 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     if (text != NULL && s->pem != NULL) {
         s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
         s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM : phx__tls_cert_read_files(s->pem, files, text);
+        err = s->pem->arena == NULL ? PHX_ENOMEM
+                                         : phx__tls_cert_read_files(s->pem, files->ca, files->cert,
+                                                                    files->key, text);
     }
     phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
@@ -170,8 +224,7 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
 static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
                                               0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
 
-int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
-                      const struct phx__tls_files *files)
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
     int err = 0;
@@ -208,13 +261,23 @@ void phx__tls_set_free(struct phx__tls_set *s)
     phx__mem_put_secret(mem, s, sizeof *s); /* keys made from that of the cluster */
 }
 
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
+{
+    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    s->own_count = 0;
+    while (s->own_count < count && s->pem == NULL) {
+        phx__tls_cert_make(&s->own[s->own_count], cluster, &keys[s->own_count]);
+        s->own_count++;
+    }
+}
+
 uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 {
     *capacity = TLS_BUFFER;
     return s->buffer;
 }
 
-/* ---- Engines --------------------------------------------------------------------------------- */
+/* ---- Engines */
 
 static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
 {
@@ -244,8 +307,8 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
     br_ssl_engine_set_default_rsavrfy(e);
     br_ssl_engine_set_default_ecdsa(e);
     /* BearSSL takes any point for Curve25519, also those that make the same secret of whatever it is given
-     * (RFC 7748, section 6.1). Who has a certificate and not the key could make two connections with one
-     * secret, and pass our macs from one to the other. Points of the other curves are checked. */
+     * (RFC 7748, section 6.1). A peer with a certificate and without the key could make two connections with
+     * one secret, and pass our macs from one to the other. Points of the other curves are checked. */
     t->ec = *br_ec_get_default();
     t->ec.supported_curves &= ~((uint32_t)1 << BR_EC_curve25519);
     br_ssl_engine_set_ec(e, &t->ec);
@@ -262,22 +325,19 @@ static void tls_show_files(struct phx__tls *t)
 
     if (pem->key_type == BR_KEYTYPE_RSA && client)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
-                                     br_skey_decoder_get_rsa(&pem->key),
-                                     br_rsa_pkcs1_sign_get_default());
+                                     br_skey_decoder_get_rsa(&pem->key), br_rsa_pkcs1_sign_get_default());
     else if (pem->key_type == BR_KEYTYPE_RSA)
         br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
                                      br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
     else if (client)
         br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
-                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
-                                    pem->issuer_type, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
+                                    br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
     else
         br_ssl_server_set_single_ec(&t->is.server, pem->chain, pem->chain_count,
-                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN,
-                                    pem->issuer_type, br_ec_get_default(),
-                                    br_ecdsa_sign_asn1_get_default());
+                                    br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
+                                    br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
 }
 
 static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
@@ -290,7 +350,7 @@ static int tls_start_client(struct phx__tls *t, const uint8_t *seed)
     if (t->set->pem != NULL)
         tls_show_files(t);
     else
-        phx__tls_cert_put_name(t->set, seed + 32, name);
+        phx__tls_cert_put_name(t->set->own, t->set->own_count, seed + 32, name);
     return br_ssl_client_reset(&t->is.client, t->set->pem != NULL ? NULL : name, 0);
 }
 
@@ -349,7 +409,7 @@ void phx__tls_free(struct phx__tls *t)
     phx__mem_put(mem, t, sizeof *t);
 }
 
-/* ---- Bytes ----------------------------------------------------------------------------------- */
+/* ---- Bytes */
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
@@ -503,7 +563,7 @@ int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
     return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
 }
 
-/* ---- Causes ---------------------------------------------------------------------------------- */
+/* ---- Causes */
 
 static const struct tls_cause {
     int error;
@@ -546,14 +606,12 @@ const char *phx__tls_why(const struct phx__tls *t)
 
 #else
 
-/* ---- Not built in ---------------------------------------------------------------------------- */
+/* ---- Not built in */
 
 /* No set can be had, so no link has an engine, and but for the first two these are never called. */
-int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
-                      const struct phx__tls_files *files)
+int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
-    (void)mem;
-    (void)files;
+    (void)mem, (void)files;
     *out = NULL;
     return PHX_ENOTSUP;
 }
@@ -563,20 +621,14 @@ void phx__tls_set_free(struct phx__tls_set *s)
     (void)s;
 }
 
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys,
-                   uint32_t count)
+void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
 {
-    (void)s;
-    (void)cluster;
-    (void)keys;
-    (void)count;
+    (void)s, (void)cluster, (void)keys, (void)count;
 }
 
 int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
 {
-    (void)s;
-    (void)dialer;
-    (void)seed;
+    (void)s, (void)dialer, (void)seed;
     *out = NULL;
     return PHX_ENOTSUP;
 }
@@ -595,25 +647,19 @@ uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 
 long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
 {
-    (void)t;
-    (void)size;
-    (void)out;
+    (void)t, (void)size, (void)out;
     return PHX_ENOTSUP;
 }
 
 int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
 {
-    (void)t;
-    (void)from;
-    (void)out;
+    (void)t, (void)from, (void)out;
     return PHX_ENOTSUP;
 }
 
 int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
-    (void)t;
-    (void)what;
-    (void)taken;
+    (void)t, (void)what, (void)taken;
     return PHX_ENOTSUP;
 }
 
@@ -625,8 +671,7 @@ size_t phx__tls_queued(const struct phx__tls *t)
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
 {
-    (void)t;
-    (void)out;
+    (void)t, (void)out;
     return PHX_ENOTSUP;
 }
 

@@ -10,10 +10,10 @@ struct phx__tls_files { /* PEM, all three or none */
     const char *ca, *cert, *key;
 };
 
-/* A node's set. Without files (ca NULL) it believes who has a key of its own; see phx__tls_keys. Without
- * -DPHX_TLS it is PHX_ENOTSUP. PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or nothing of
- * use in it), PHX_EPAIR (certificate and key are not of each other), PHX_ECERT (the own certificate is
- * not valid today, or not by this CA), PHX_ENOMEM. Reads files, and so may block. */
+/* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
+ * Without -DPHX_TLS it is PHX_ENOTSUP. PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or nothing of
+ * use in it), PHX_EPAIR (certificate and key are not of each other), PHX_ECERT (the own certificate is not
+ * valid today, or not by this CA), PHX_ENOMEM. Reads files, and so may block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -26,8 +26,7 @@ PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
 
 #define PHX__TLS_SEED 64u
 /* Begins a handshake; seed: PHX__TLS_SEED random bytes. PHX_ENOMEM, PHX_ENOKEY (no files and no key). */
-PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed,
-                              struct phx__tls **out);
+PHX_PRIVATE int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out);
 PHX_PRIVATE void phx__tls_free(struct phx__tls *t); /* NULL is fine */
 
 /* Where bytes from the stream go before phx__tls_feed: one buffer for all links of a node. */
@@ -39,8 +38,8 @@ PHX_PRIVATE uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity);
  * room for size + PHX__TLS_HELD. PHX_ETLS, PHX_ERESET (the peer ended it), PHX_ENOMEM. */
 PHX_PRIVATE long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out);
 /* What is to be written to the stream next, made of what waits in `from` as far as the handshake allows;
- * nothing: iov_len 0. Then say how much of it was taken, which may be 0. Between the two nobody may use
- * the buffer. 0, PHX_ETLS or PHX_ENOMEM. */
+ * nothing: iov_len 0. Then say how much of it was taken, which may be 0. Between the two nobody may use the
+ * buffer. 0, PHX_ETLS or PHX_ENOMEM. */
 PHX_PRIVATE int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out);
 PHX_PRIVATE int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken);
 PHX_PRIVATE size_t phx__tls_queued(const struct phx__tls *t); /* made and not yet taken */

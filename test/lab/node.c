@@ -33,16 +33,11 @@
  *     pour SECONDS NAME BYTES  in 64 KiB messages: ok MICROSECONDS until the last is acknowledged
  *     peers                    ok NAME@ADDRESS ... of all direct links
  *     stats | explain NAME | quit
- *
- * The delivery checker. A talker numbers its messages per name, from 1. The listener holds the next
- * number it wants per (process, name): a higher one means that something is missing, a lower one that
- * something came twice or late, and the bytes must be those that belong to the number. A
- * process that is born after the first message of somebody else joins the sequence where it is; that is
- * why the driver compares counts only between processes that lived all the while.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"
 #include "extras/ssh/ssh.h"
+#include "test/lab/talk.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,7 +50,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define NAMES_MAX 64    /* more than any scenario has */
 #define CLIENTS_MAX 32  /* questions under way at once */
 #define ANSWER_MAX 8192 /* 64 names with three counters each, and a list of addresses */
 #define POUR_BYTES 65536u
@@ -85,12 +79,6 @@ struct talk {
     uint64_t name, sent, delivered, failed;
 };
 
-/* What this node hears from one process. */
-struct heard {
-    struct phx_id source;
-    uint64_t name, wanted, count, missed, turned, spoilt, last, longest;
-};
-
 struct lab {
     phx *p;
     phx_ssh *ssh; /* NULL: none asked for */
@@ -101,25 +89,12 @@ struct lab {
     struct talk talk[NAMES_MAX];
     int talks;
     uint64_t every, next; /* of talking; every 0: silence */
-    struct heard heard[4 * NAMES_MAX]; /* a process that is started again counts as another */
-    int heards;
+    struct talk_heard heard;
     uint64_t changed; /* when links or routes last changed */
     uint64_t digest;
     uint32_t links;
     int end;
 };
-
-static void say(const char *form, ...)
-{
-    va_list args;
-
-    printf("%" PRIu64 " ", phx_now_us());
-    va_start(args, form);
-    vprintf(form, args);
-    va_end(args);
-    printf("\n");
-    fflush(stdout);
-}
 
 /* ---- Answers ------------------------------------------------------------------------------------------ */
 
@@ -206,80 +181,13 @@ static void watch_changes(struct lab *lab)
 
 /* ---- Messages ----------------------------------------------------------------------------------------- */
 
-/* Messages differ in size, so that some travel in one piece of a packet and some do not. */
-static size_t talk_size(uint64_t number)
-{
-    return 16 + (size_t)(number * 2654435761u % 3000u);
-}
-
-static void talk_fill(unsigned char *data, size_t size, uint64_t number, uint64_t from)
-{
-    size_t i;
-
-    memcpy(data, &number, 8);
-    memcpy(data + 8, &from, 8);
-    for (i = 16; i < size; i++)
-        data[i] = (unsigned char)(number * 31 + i * 7 + from);
-}
-
-static struct heard *heard_from(struct lab *lab, const struct phx_message *m)
-{
-    struct heard *h;
-    int i;
-
-    for (i = 0; i < lab->heards; i++) {
-        h = &lab->heard[i];
-        if (h->name == m->from && memcmp(&h->source, &m->source, sizeof m->source) == 0)
-            return h;
-    }
-    if (lab->heards == (int)(sizeof lab->heard / sizeof *lab->heard))
-        return NULL;
-    h = &lab->heard[lab->heards++];
-    memset(h, 0, sizeof *h);
-    h->source = m->source;
-    h->name = m->from;
-    return h;
-}
-
-static void on_talk(struct lab *lab, const struct phx_message *m)
-{
-    struct heard *h = heard_from(lab, m);
-    unsigned char right[16 + 3000];
-    uint64_t number;
-
-    if (h == NULL || m->size < 16) {
-        say("BAD a message of %zu bytes from %" PRIu64, m->size, m->from);
-        return;
-    }
-    memcpy(&number, m->data, 8);
-    talk_fill(right, talk_size(number), number, m->from);
-    if (m->size != talk_size(number) || memcmp(right, m->data, m->size) != 0) {
-        h->spoilt++;
-        say("BAD spoilt: %" PRIu64 " from %" PRIu64, number, m->from);
-    }
-    if (h->wanted != 0 && number < h->wanted) {
-        h->turned++;
-        say("BAD turned: %" PRIu64 " from %" PRIu64 " after %" PRIu64, number, m->from, h->wanted - 1);
-        return;
-    }
-    /* Whether the first one this process hears should have been number 1 only the driver knows. */
-    if (number > h->wanted && (h->wanted != 0 || number > 1)) {
-        h->missed += number - (h->wanted != 0 ? h->wanted : 1);
-        say("missed: %" PRIu64 " from %" PRIu64 " after %" PRIu64, number, m->from,
-            h->wanted != 0 ? h->wanted - 1 : 0);
-    }
-    if (h->last != 0 && lab->now - h->last > h->longest)
-        h->longest = lab->now - h->last;
-    h->last = lab->now;
-    h->wanted = number + 1;
-    h->count++;
-}
-
 static void on_message(phx *p, const struct phx_message *m, void *user)
 {
+    struct lab *lab = user;
+
     (void)p;
     if (m->tag == TAG_TALK)
-        on_talk(user, m);
+        talk_on(&lab->heard, m, lab->now);
 }
 
 /* Tokens: the kind in the top byte, then whose, then which. */
@@ -391,7 +299,7 @@ static int speak(struct lab *lab, uint64_t to, enum tag tag, uint64_t token, con
 
 static void talk_round(struct lab *lab)
 {
-    unsigned char data[16 + 3000];
+    unsigned char data[TALK_MOST];
     struct talk *t;
     int i;
 
@@ -550,8 +458,8 @@ static void answer_tally(struct lab *lab, struct client *c)
     struct heard *h;
     int i;
 
-    for (i = 0; i < lab->heards; i++) {
-        h = &lab->heard[i];
+    for (i = 0; i < lab->heard.count; i++) {
+        h = &lab->heard.of[i];
         add(&out, " %" PRIu64 ":%" PRIu64 "/%" PRIu64 "/%" PRIu64, h->name, h->count, h->missed,
             h->turned + h->spoilt);
     }
@@ -562,8 +470,8 @@ static void mark(struct lab *lab, struct client *c)
 {
     int i;
 
-    for (i = 0; i < lab->heards; i++)
-        lab->heard[i].longest = 0;
+    for (i = 0; i < lab->heard.count; i++)
+        lab->heard.of[i].longest = 0;
     answer(c, "ok");
 }
 
@@ -573,11 +481,11 @@ static void answer_gap(struct lab *lab, struct client *c)
     uint64_t worst = 0, gap;
     int i, k;
 
-    for (i = 0; i < lab->heards; i++)
+    for (i = 0; i < lab->heard.count; i++)
         for (k = 0; k < c->count; k++)
-            if (lab->heard[i].name == c->name[k]) {
-                gap = lab->now - lab->heard[i].last;
-                gap = gap > lab->heard[i].longest ? gap : lab->heard[i].longest;
+            if (lab->heard.of[i].name == c->name[k]) {
+                gap = lab->now - lab->heard.of[i].last;
+                gap = gap > lab->heard.of[i].longest ? gap : lab->heard.of[i].longest;
                 worst = gap > worst ? gap : worst;
             }
     answer(c, "ok %" PRIu64, worst);

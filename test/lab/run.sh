@@ -61,12 +61,12 @@ build() {
     # Where phoenix.h knows TLS and BearSSL is installed the node speaks it, if a scene asks it to.
     if grep -q '^    int tls;' phoenix.h && [ -e /usr/include/bearssl.h ]; then flags=-DPHX_TLS; fi
     [ "$flags" = "$(cat "$LAB_BUILD/flags" 2> /dev/null)" ] || fresh=no
-    for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] test/lab/*.c; do
+    for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] test/lab/*.[ch]; do
         [ "$LAB_BUILD/tool" -nt "$one" ] || fresh=no
     done
     [ -n "$fresh" ] || return 0
     "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. $flags -o "$LAB_BUILD/node" test/lab/node.c \
-        extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
+        test/lab/talk.c extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c \
         && echo "$flags" > "$LAB_BUILD/flags"
 }

@@ -545,7 +545,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
     over(c, host, "what is held for names", post->store.held_bytes, held_limit(post, cfg, window));
     for (i = 0; i < v->p->links.size; i++)
         if (v->p->links.at[i])
-            over(c, host, "the queue of a link", phx__link_queued(v->p->links.at[i]), (size_t)1 << 20);
+            over(c, host, "the queue of a link", phx__link_out_queued(v->p->links.at[i]), (size_t)1 << 20);
     if (cfg->mem_limit) /* the peak tells of every moment, not only of this one */
         over(c, host, "memory", c->w->hosts[host].mem_peak, cfg->mem_limit);
 }
@@ -562,7 +562,7 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         int counts = b->state != PHX__BOX_LOCAL;
         for (l = b->head; l != NULL; l = l->next) {
             sum += phx__post_flow_message_bytes(&l->message);
-            *held += counts ? phx__post_store_cost_of(l) : 0;
+            *held += counts ? phx__post_store_cost(l->message.size + l->message.rest_size) : 0;
         }
     }
     for (i = 0; i < post->node_capacity; i++)

@@ -235,7 +235,7 @@ static inline void paper_send(struct paper *paper, uint32_t nbr)
         uint32_t k = i;
         for (size = 64; k < s->count && size + s->run[k].ids * sizeof *s->id < MOST; k++)
             size += 4 + s->run[k].ids * sizeof *s->id;
-        if (k == i || phx__link_control(&paper->p->set, l, size, &w) != 0)
+        if (k == i || phx__link_out_control(&paper->p->set, l, size, &w) != 0)
             return;
         start = phx__wire_begin(&w, PHX__PAPER, 0, 0);
         phx__buf_put_u8(&w, i == 0);
@@ -245,7 +245,7 @@ static inline void paper_send(struct paper *paper, uint32_t nbr)
             phx__buf_put_bytes(&w, s->id + s->run[i].first, s->run[i].ids * sizeof *s->id);
         }
         phx__wire_end(&w, start);
-        (void)phx__link_control_end(&paper->p->set, l, &w);
+        (void)phx__link_out_control_end(&paper->p->set, l, &w);
     }
 }
 

@@ -58,7 +58,7 @@ static inline int rig_free(struct rig *r)
 static inline int set(struct rig *r, uint32_t node, int flags, const struct phx__claim *c,
                uint32_t count)
 {
-    size_t size = phx__wire_card_size(0, count);
+    size_t size = phx__wire_route_card_size(0, count);
     uint8_t *data = malloc(size);
     struct phx__card card;
     struct phx__writer w;
@@ -69,8 +69,8 @@ static inline int set(struct rig *r, uint32_t node, int flags, const struct phx_
     card.window = 1u << 20;
     card.claim_count = count;
     phx__buf_writer_init(&w, data, size);
-    phx__wire_put_card(&w, &card, c);
-    if (check(!w.bad && phx__wire_get_card(w.data, w.size, &card) == 0, "the card is sound"))
+    phx__wire_route_put_card(&w, &card, c);
+    if (check(!w.bad && phx__wire_route_get_card(w.data, w.size, &card) == 0, "the card is sound"))
         rc = phx__names_set(&r->names, node, &card);
     free(data);
     return rc;

@@ -40,7 +40,7 @@ struct late_ack {
     int gap, target;
     uint8_t returns[PHX__RETURNS * PHX__RETURN_SIZE];
 };
-struct letterbox { /* what one node got of one (sender, name) */
+struct sequence { /* what one node got of one (sender, name) */
     uint64_t next;
 };
 struct node {
@@ -65,7 +65,7 @@ struct world {
     struct phx__rnd rnd;
     uint64_t now;
     /* per sender and name: the next tag that must arrive, wherever the name is */
-    struct letterbox box[NODES][NAMES];
+    struct sequence box[NODES][NAMES];
     uint64_t got, bytes;
     unsigned loss; /* of a thousand frames */
     unsigned ack_loss;
@@ -221,9 +221,9 @@ static inline void give_ack(struct node *to, const struct phx__ack *a, int gap)
     size_t used;
 
     phx__buf_writer_init(&wr, raw, sizeof raw);
-    phx__wire_put_ack(&wr, a, 5);
+    phx__wire_data_put_ack(&wr, a, 0, 5);
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
-                  && phx__wire_get_ack(&f, &got) == 0,
+                  && phx__wire_data_get_ack(&f, &got) == 0,
               "an ack is well-formed"))
         phx__post_recv_ack(&to->post, &got, gap, to->w->now);
 }
@@ -588,7 +588,7 @@ static inline void wire_drop_half(struct wire *wire)
 {
     if (wire->half == NULL)
         return;
-    phx__wire_place_drop(&wire->place);
+    phx__buf_place_drop(&wire->place);
     frame_free(wire->half);
     wire->half = NULL;
 }
@@ -657,7 +657,7 @@ static inline void wire_finish(struct world *w, int a, int b)
 {
     struct wire *wire = &w->wire[a][b];
     size_t head = wire->half->size[0] + wire->half->size[1] - wire->place.size;
-    int is_open = phx__wire_place_is_open(&wire->place);
+    int is_open = phx__buf_place_is_open(&wire->place);
 
     if (is_open)
         place_up_to(wire, wire->place.size);

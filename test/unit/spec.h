@@ -337,19 +337,12 @@ static int spec_whose(struct spec_side *s, const unsigned char *id, uint64_t hop
            || spec_no(s, "the sender is %u hops from itself", (unsigned)hops);
 }
 
-static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64_t id_count)
+static int spec_entry(struct spec_side *s, struct spec_in *in)
 {
     const unsigned char *id = spec_take(in, 16);
     uint64_t incarnation = spec_uint(in, 8), seq = spec_uint(in, 4), hops = spec_uint(in, 1);
-    uint64_t flags = spec_uint(in, 1) & 3, version = spec_uint(in, 4), first, count, size;
+    uint64_t flags = spec_uint(in, 1) & 3, version = spec_uint(in, 4), size;
 
-    if (trans) {
-        first = spec_uint(in, 2);
-        count = spec_uint(in, 2);
-        if (first + count > id_count)
-            return spec_no(s, "trans set ends at %lu of %lu", (unsigned long)(first + count),
-                           (unsigned long)id_count);
-    }
     if (in->bad)
         return spec_no(s, "an entry is cut off");
     if (flags == 3 || (flags != 0 && version == 0))
@@ -368,19 +361,13 @@ static int spec_entry(struct spec_side *s, struct spec_in *in, int trans, uint64
     return spec_card(s, spec_take(in, (size_t)size), (size_t)size);
 }
 
-static int spec_update(struct spec_side *s, struct spec_in *in, unsigned flags)
+static int spec_update(struct spec_side *s, struct spec_in *in)
 {
-    int trans = (flags & 1) != 0;
-    uint64_t id_count = spec_uint(in, 2);
-
-    spec_take(in, (size_t)id_count * 16);
-    if (in->bad)
-        return spec_no(s, "the table of ids is cut off");
-    if (!trans && id_count != 0)
-        return spec_no(s, "ids without TRANS");
+    if (spec_uint(in, 2) != 0 || in->bad)
+        return spec_no(s, "a reserved number that is not 0");
     s->card_sent = 0;
     while (spec_left(in) > 0) {
-        if (!spec_entry(s, in, trans, id_count))
+        if (!spec_entry(s, in))
             return 0;
     }
     return 1;
@@ -637,7 +624,7 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_ANSWER: return spec_answer(s, &in);
     case SPEC_PROOF: return spec_proof(s, &in);
     case SPEC_REFUSE: return spec_refuse(s, &in);
-    case SPEC_UPDATE: return spec_update(s, &in, flags);
+    case SPEC_UPDATE: return spec_update(s, &in);
     case SPEC_CARD: return spec_card_part(s, &in);
     case SPEC_REQUEST: return spec_request(s, &in);
     case SPEC_BEAT: return spec_beat(s, &in);

@@ -220,7 +220,8 @@ static void test_slices(void)
        "a short iovec");
     ok(phx__buf_slices_iov(&q, iov, 0) == 0 && phx__buf_slices_iov(&q, iov, 4) == 4, "none, and all");
     phx__buf_slices_take(&q, 14);
-    ok(phx__buf_slices_iov(&q, iov, 1) == 1 && iov[0].iov_base == (void *)(a->data + 14) && iov[0].iov_len == 1,
+    ok(phx__buf_slices_iov(&q, iov, 1) == 1 && iov[0].iov_base == (void *)(a->data + 14)
+           && iov[0].iov_len == 1,
        "a part of the first");
     phx__buf_slices_take(&q, 1 + 20 + 2);
     ok(q.count == 2 && q.bytes == 8 && a->refs == 3 && b->refs == 1, "across slices");

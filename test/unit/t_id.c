@@ -3,6 +3,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
+#include "base/addr.h"
 #include "base/id.h"
 #include "base/rnd.h"
 #endif

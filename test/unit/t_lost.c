@@ -68,8 +68,8 @@ static int rig_claim(struct rig *r, uint32_t node, uint64_t epoch, uint64_t a, u
     claims[0].epoch = claims[1].epoch = epoch;
     card.claim_count = a > b ? 0 : c > d ? 1 : 2;
     phx__buf_writer_init(&w, bytes, sizeof bytes);
-    phx__wire_put_card(&w, &card, claims);
-    check(!w.bad && phx__wire_get_card(bytes, w.size, &got) == 0, "a good card");
+    phx__wire_route_put_card(&w, &card, claims);
+    check(!w.bad && phx__wire_route_get_card(bytes, w.size, &got) == 0, "a good card");
     return phx__names_set(&r->names, node, &got);
 }
 

@@ -13,7 +13,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../src/base/id.h"
+#include "../../src/base/addr.h"
 #include "../../src/os/os.h"
 #endif
 

@@ -189,7 +189,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     d.total = total;
     d.size = size;
     phx__buf_writer_init(&wr, raw, sizeof raw);
-    phx__wire_put_data_head(&wr, &d, flags, 5);
+    phx__wire_data_put(&wr, &d, flags, 5);
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");

@@ -266,13 +266,13 @@ static void test_cast_hostile(void)
         d.total = d.size = 4;
         d.number = d.tag = (uint64_t)hops - 1;
         phx__buf_writer_init(&wr, raw, sizeof raw);
-        start = phx__wire_begin_cast(&wr, flags, hops, 9);
+        start = phx__wire_data_begin_cast(&wr, flags, hops, 9);
         for (i = 0; i < 9; i++) {
             d.target = id_of(targets[i]);
             d.to = 3 + (uint64_t)targets[i] % 8;
-            phx__wire_put_cast_line(&wr, flags, &d);
+            phx__wire_data_put_cast_line(&wr, flags, &d);
         }
-        phx__wire_end_cast(&wr, start, flags, &d);
+        phx__wire_data_end_cast(&wr, start, flags, &d);
         for (i = 0; i < 4; i++)
             phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");

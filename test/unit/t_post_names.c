@@ -116,7 +116,7 @@ static void test_gate(void)
     ok(w->got == 4 && w->order_errors == 1 && w->box[0][3].next == 6,
        "the others went to the other, in order, but for two that are missing");
     ok(w->token[3].count == 1 && w->token[6].count == 1, "outcomes");
-    /* All letters taken back, and the name where it was: the gate is no more. */
+    /* All queued messages cancelled, and the name where it was: the gate is no more. */
     all_see(w, 3, 1);
     turns(w, 20, 1000);
     w->frozen = 1;
@@ -301,15 +301,15 @@ static void test_overtaken(void)
         f = w->wire[0][1].head;
         ok(phx__post_recv_place(to, f->data[0], PHX__DATA_HEAD - 1, &place) == 0, "half a head has no place");
         ok(phx__post_recv_place(to, f->data[0], f->size[0], &place) == f->size[0]
-               && phx__wire_place_is_open(&place) && place.size == PHX__FRAGMENT
+               && phx__buf_place_is_open(&place) && place.size == PHX__FRAGMENT
                && place.at == (size_t)round * PHX__FRAGMENT,
            "fragment %d has a place", round);
         ok(!phx__post_recv_ahead(to, as_seen(1, 0), &ahead), "and nobody may guess what comes there");
         w->frozen = 0;
         wire_deliver(w, 0, 1);
-        ok(!phx__wire_place_is_open(&place), "which it has not when another took it");
+        ok(!phx__buf_place_is_open(&place), "which it has not when another took it");
         phx__post_recv_placed(to, NULL, 0, NULL, w->now);
-        phx__wire_place_drop(&place);
+        phx__buf_place_drop(&place);
     }
     ok(settle(w) && w->begun_shown == 1 && no_errors(w) && all_arrived(w), "the message arrives once");
     ok(world_free(w), "no byte leaked");

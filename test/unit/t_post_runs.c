@@ -21,7 +21,7 @@ static const char *frames_on(const struct world *w, int from, int to)
     size_t n = 0;
 
     for (f = w->wire[from][to].head; f != NULL && n + 1 < sizeof text; f = f->next) {
-        int flags = phx__wire_flags(f->data[0]);
+        int flags = phx__wire_data_flags(f->data[0]);
 
         text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
                            : (flags & (int)PHX__DATA_RUN) != 0 ? 'r' : '1');
@@ -155,8 +155,8 @@ static void test_run_seen(void)
     w->frozen = 1;
     pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "tt") == 0, "two frames: %s", frames_on(w, 0, 1));
-    ok((phx__wire_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
-           && (phx__wire_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
+    ok((phx__wire_data_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
+           && (phx__wire_data_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
        "of which the second says that it is known");
     w->frozen = 0;
     all_see(w, 3, 1);
@@ -290,8 +290,8 @@ static void test_run_large(void)
 
 static void test_run_rescue(void)
 {
-    /* Goal: runs to a node that fails go to the heir whole and in order, each as one letter; and if the
-     * node comes back, what had gone out to it does not go there twice. */
+    /* Goal: runs to a node that fails go to the heir whole and in order, each as one queued message; and if
+     * the node comes back, what had gone out to it does not go there twice. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     long calls;
@@ -347,9 +347,9 @@ static void test_returned_twice(void)
     check(send_size(n, 3, PHX__FRAGMENT + 1, 0, 0, 0) == 0, "two fragments");
     pull(w, 0, 1, 1u << 20);
     phx__buf_writer_init(&wr, list, sizeof list);
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.place = 7;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     memset(&a, 0, sizeof a);
     a.target = id_of(0);
     a.source = id_of(1);
@@ -397,12 +397,12 @@ static void test_run_hostile(void)
     t.number = 0;
     t.place = 10;
     t.reason = (int)PHX__RETURN_MOVED;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.number = 1;
     t.place = 9;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     t.place = UINT16_MAX;
-    phx__wire_put_return(&wr, &t);
+    phx__wire_data_put_return(&wr, &t);
     phx__post_recv_ack(&n->post, &a, 0, w->now);
     ok(o->count == 0 && n->post.pending.count == 1 && n->post.store.queued == 1,
        "of two runs the last message of one comes back");
@@ -472,7 +472,7 @@ static void test_return_without_memory(void)
     see(w, 0, 3, 1);
     for (i = 1; i <= 5; i++)
         check(send_size(n, 3, i == 3 ? 100000 : 10, (uint64_t)i, 0, 0) == 0, "sent");
-    n->heap.fail_from = n->heap.calls + 3; /* two letters, and no more */
+    n->heap.fail_from = n->heap.calls + 3; /* two queued messages, and no more */
     turns(w, 300, 1000);
     ok(n->post.store.queued < 5 && n->post.pending.count == 5, "what cannot be kept is not taken");
     n->heap.fail_from = 0;

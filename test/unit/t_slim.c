@@ -208,7 +208,7 @@ static int known_hears(struct known *k, uint32_t nbr, uint32_t i, int hops, int 
     claim.last = claim.first + 9;
     claim.epoch = 1;
     phx__buf_writer_init(&w, bytes, sizeof bytes);
-    phx__wire_put_card(&w, &card, &claim);
+    phx__wire_route_put_card(&w, &card, &claim);
     memset(&e, 0, sizeof e);
     e.id = id_of(i);
     e.seq = 2;

@@ -4,7 +4,9 @@
 #include "../../phoenix.c"
 #else
 #include "base/sha.h"
-#include "wire/wire.h"
+#include "wire/data.h"
+#include "wire/link.h"
+#include "wire/route.h"
 #endif
 #include "spec.h"
 
@@ -77,7 +79,7 @@ static void hello(void)
     h.id = dialer();
     h.incarnation = 1;
     fill(h.nonce, sizeof h.nonce, 0x20);
-    phx__wire_put_hello(&stream, &h);
+    phx__wire_link_put_hello(&stream, &h);
 }
 
 static void answer(const uint8_t mac[32])
@@ -89,12 +91,12 @@ static void answer(const uint8_t mac[32])
     a.id = acceptor();
     a.incarnation = 2;
     fill(a.nonce, sizeof a.nonce, 0x40);
-    a.seq = 6;
-    a.card_version = 1;
+    a.own.seq = 6;
+    a.own.card_version = 1;
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
     fill(a.mac_other, 32, 0x60);
-    phx__wire_put_answer(&stream, &a);
+    phx__wire_link_put_answer(&stream, &a);
 }
 
 static void proof(const uint8_t mac[32])
@@ -102,12 +104,12 @@ static void proof(const uint8_t mac[32])
     struct phx__proof p;
 
     memset(&p, 0, sizeof p);
-    p.seq = 5;
-    p.card_version = 3;
-    p.have = 1;
+    p.own.seq = 5;
+    p.own.card_version = 3;
+    p.own.have = 1;
     p.observed = local(7000);
     memcpy(p.mac, mac, 32);
-    phx__wire_put_proof(&stream, &p);
+    phx__wire_link_put_proof(&stream, &p);
 }
 
 /* An entry of the dialer's about itself, with a card of so many claims if `with` is
@@ -130,11 +132,10 @@ static struct phx__entry own_entry(uint32_t seq, unsigned with, const uint8_t *c
 
 static void update(const struct phx__entry *e, size_t count)
 {
-    size_t start = phx__wire_begin(&stream, PHX__UPDATE, 0, 0), i;
+    size_t start = phx__wire_route_begin_update(&stream), i;
 
-    phx__buf_put_u16(&stream, 0);
     for (i = 0; i < count; i++)
-        phx__wire_put_entry(&stream, 0, &e[i]);
+        phx__wire_route_put_entry(&stream, &e[i]);
     phx__wire_end(&stream, start);
 }
 
@@ -157,7 +158,7 @@ static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
         claims[i].epoch = 7;
     }
     phx__buf_writer_init(&w, out, capacity);
-    phx__wire_put_card(&w, &card, claims);
+    phx__wire_route_put_card(&w, &card, claims);
     return w.bad ? 0 : w.size;
 }
 
@@ -181,7 +182,7 @@ static void card_part(const uint8_t *card, size_t total, size_t offset, size_t s
     part.offset = (uint32_t)offset;
     part.data = card + offset;
     part.size = (uint32_t)size;
-    phx__wire_put_card_part(&stream, &part);
+    phx__wire_route_put_card_part(&stream, &part);
 }
 
 static void beat(void)
@@ -195,7 +196,7 @@ static void beat(void)
     b.around = phx__id_hash(&d) ^ phx__id_hash(&a);
     b.around_count = 2;
     b.echo_ms = 0x01020304;
-    phx__wire_put_beat(&stream, &b, PHX__BEAT_REPLY);
+    phx__wire_link_put_beat(&stream, &b, PHX__BEAT_REPLY);
 }
 
 static void data(int flags, uint64_t total, const void *payload, size_t size)
@@ -211,7 +212,7 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
     d.total = total;
     d.seen = 2;
     d.size = size;
-    phx__wire_put_data_head(&stream, &d, flags, 15);
+    phx__wire_data_put(&stream, &d, flags, 15);
     phx__buf_put_bytes(&stream, payload, size);
 }
 
@@ -219,7 +220,7 @@ static void data(int flags, uint64_t total, const void *payload, size_t size)
 static void run(int tags)
 {
     const int flags = (int)(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_RUN) | tags;
-    size_t head = phx__wire_more_head(flags);
+    size_t head = phx__wire_data_more_head(flags);
     struct phx__data d;
 
     memset(&d, 0, sizeof d);
@@ -231,11 +232,11 @@ static void run(int tags)
     d.from = 42;
     d.total = 5;
     d.size = 5 + head + 3 + head;
-    phx__wire_put_data_head(&stream, &d, flags, 15);
+    phx__wire_data_put(&stream, &d, flags, 15);
     phx__buf_put_bytes(&stream, "hello", 5);
-    phx__wire_put_more(&stream, flags, 8, 3);
+    phx__wire_data_put_more(&stream, flags, 8, 3);
     phx__buf_put_bytes(&stream, "you", 3);
-    phx__wire_put_more(&stream, flags, 9, 0);
+    phx__wire_data_put_more(&stream, flags, 9, 0);
 }
 
 static void ack(void)
@@ -248,7 +249,7 @@ static void ack(void)
     a.epoch = 9;
     a.next = 1;
     a.window = 4194304;
-    phx__wire_put_ack(&stream, &a, 15);
+    phx__wire_data_put_ack(&stream, &a, 0, 15);
 }
 
 /* Two messages come back, the fourth and the fifth that do; and three of the other way came. */
@@ -264,11 +265,11 @@ static void ack_with_returns(void)
     t.number = 1;
     t.place = 2;
     t.reason = PHX__RETURN_MOVED;
-    phx__wire_put_return(&w, &t);
+    phx__wire_data_put_return(&w, &t);
     t.number = 3;
     t.place = 0;
     t.reason = PHX__RETURN_LARGE;
-    phx__wire_put_return(&w, &t);
+    phx__wire_data_put_return(&w, &t);
     memset(&a, 0, sizeof a);
     a.target = dialer();
     a.source = acceptor();
@@ -280,14 +281,14 @@ static void ack_with_returns(void)
     a.return_count = 2;
     a.seen = 3;
     a.seen_epoch = 11;
-    phx__wire_put_ack(&stream, &a, 15);
+    phx__wire_data_put_ack(&stream, &a, 0, 15);
 }
 
 /* One small message to two nodes. */
 static void cast(void)
 {
     const int flags = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    size_t start = phx__wire_begin_cast(&stream, flags, 15, 2);
+    size_t start = phx__wire_data_begin_cast(&stream, flags, 15, 2);
     struct phx__data d;
 
     memset(&d, 0, sizeof d);
@@ -298,14 +299,14 @@ static void cast(void)
     d.to = 7;
     d.from = 42;
     d.total = d.size = 2;
-    phx__wire_put_cast_line(&stream, flags, &d);
+    phx__wire_data_put_cast_line(&stream, flags, &d);
     d.target.b[15] = 0xee;
     d.number = 0;
     d.epoch = 10;
     d.to = 8;
     d.seen = 3;
-    phx__wire_put_cast_line(&stream, flags, &d);
-    phx__wire_end_cast(&stream, start, flags, &d);
+    phx__wire_data_put_cast_line(&stream, flags, &d);
+    phx__wire_data_end_cast(&stream, start, flags, &d);
     phx__buf_put_bytes(&stream, "hi", 2);
 }
 
@@ -317,7 +318,7 @@ static void request(void)
     q.id = acceptor();
     q.incarnation = 2;
     q.seq = 7;
-    phx__wire_put_request(&stream, &q, 15);
+    phx__wire_route_put_request(&stream, &q, 15);
 }
 
 static void suspect(void)
@@ -329,7 +330,7 @@ static void suspect(void)
     s.incarnation = 2;
     s.seq = 6;
     s.accuser = dialer();
-    phx__wire_put_suspect(&stream, &s, 16);
+    phx__wire_link_put_suspect(&stream, &s, 16);
 }
 
 static void probe(int flags)
@@ -340,7 +341,7 @@ static void probe(int flags)
     p.target = flags ? dialer() : acceptor();
     p.subject = acceptor();
     p.asker = dialer();
-    phx__wire_put_probe(&stream, &p, flags, 16);
+    phx__wire_link_put_probe(&stream, &p, flags, 16);
 }
 
 static void hand(void)
@@ -354,7 +355,7 @@ static void hand(void)
     h.first = 10;
     h.last = 19;
     h.epoch = 3;
-    phx__wire_put_hand(&stream, &h, 16);
+    phx__wire_link_put_hand(&stream, &h, 16);
 }
 
 static void trace(int flags, int hops)
@@ -369,7 +370,7 @@ static void trace(int flags, int hops)
     t.key = UINT64_C(0x0102030405060708);
     t.number = 2;
     t.distance = 1;
-    phx__wire_put_trace(&stream, &t, flags, hops);
+    phx__wire_link_put_trace(&stream, &t, flags, hops);
 }
 
 static void summary(int flags, uint32_t own_seq, int others)
@@ -382,11 +383,11 @@ static void summary(int flags, uint32_t own_seq, int others)
     line.id = dialer();
     line.incarnation = 1;
     line.seq = own_seq;
-    phx__wire_put_summary_line(&stream, &line);
+    phx__wire_route_put_summary_line(&stream, &line);
     for (i = 0; i < others; i++) {
         line.id.b[15] = (uint8_t)(100 + i);
         line.hops = (uint8_t)(1 + i);
-        phx__wire_put_summary_line(&stream, &line);
+        phx__wire_route_put_summary_line(&stream, &line);
     }
     phx__wire_end(&stream, start);
 }
@@ -524,7 +525,7 @@ static void test_examples(void)
     size_t i, at = 0, n;
 
     example_handshake();
-    phx__wire_put_refuse(&stream, PHX_EKEY);
+    phx__wire_link_put_refuse(&stream, PHX_EKEY);
     first_update();
     beat();
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
@@ -606,7 +607,7 @@ static void test_dialer(void)
     hand();
     trace(0, 2);
     trace(PHX__TRACE_ANSWER, 16);
-    phx__wire_put_refuse(&stream, PHX_ECLOSED);
+    phx__wire_link_put_refuse(&stream, PHX_ECLOSED);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
     ok(c.bytes == stream.size && c.tail == 0, "to its end");
@@ -653,7 +654,7 @@ static void test_acceptor(void)
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.entries == 1, "and so is one that tells of others only %s", why);
     begin();
-    phx__wire_put_refuse(&stream, PHX_ECLUSTER);
+    phx__wire_link_put_refuse(&stream, PHX_ECLUSTER);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.frames[SPEC_REFUSE] == 1, "and so is a refusal alone");
 }
@@ -736,7 +737,7 @@ static void test_order(void)
     proof(no_mac);
     ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "PROOF of an acceptor: %s", why);
     handshake();
-    phx__wire_put_refuse(&stream, PHX_ECLOSED);
+    phx__wire_link_put_refuse(&stream, PHX_ECLOSED);
     beat();
     ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "more after REFUSE: %s", why);
     begin();
@@ -779,7 +780,7 @@ static void test_refusals(void)
     refuses(start, 8 + 12, 0, "an address none with bytes left over");
     handshake();
     start = 68 + 59;
-    refuses(start, 8, 1, "ids without TRANS");
+    refuses(start, 8, 1, "a reserved number that is not 0");
     refuses(start, 10 + 29, 3, "CARD and CARD_SENT");
     refuses(start, 10 + 30, 0, "a card of version 0");
     refuses(start, 10 + 34, 42, "a card larger than the frame");

@@ -1,0 +1,188 @@
+/* out.c - what leaves a link: control frames first, then data that is pulled from the post. */
+
+/* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
+ * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
+ * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
+ * route changes. */
+#include "link/out.h"
+
+/* Data committed to a stream ahead of control frames: two fragments, little enough to pass in 0.1 ms at 10
+ * Gbit/s. A stream that takes all that it is offered is offered twice as much the next time, up to eight
+ * fragments: few large writes cost less than many, here and at the reader, who is woken by each. A stream
+ * that does not take all is offered half as much, so a slow one is soon at the least again. */
+#define OUT_AHEAD (2 * PHX__FRAGMENT)
+#define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
+/* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
+#define OUT_TAIL 2048u
+/* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link is closed.
+ * It is several times the largest table with the largest cards. */
+#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_IOV 64
+
+void phx__link_out_init(struct phx__link_out *o, struct phx__mem *mem)
+{
+    phx__buf_slices_init(&o->stream, mem);
+    phx__buf_slices_init(&o->control, mem);
+    o->ahead = OUT_AHEAD;
+}
+
+void phx__link_out_free(struct phx__link_out *o)
+{
+    phx__buf_slices_free(&o->stream);
+    phx__buf_slices_free(&o->control);
+    phx__buf_block_drop(o->tail);
+    o->tail = NULL;
+}
+
+int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+{
+    struct phx__block *b = l->out.tail;
+
+    phx__buf_writer_init(w, NULL, 0);
+    if (l->state == PHX__LINK_CLOSED)
+        return PHX_ERESET;
+    if (l->out.control.bytes > OUT_CONTROL_MAX)
+        return PHX_ENOMEM;
+    if (b == NULL || b->capacity - b->used < size) {
+        b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
+        if (b == NULL)
+            return PHX_ENOMEM;
+        phx__buf_block_drop(l->out.tail);
+        l->out.tail = b;
+    }
+    phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
+    return 0;
+}
+
+int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
+{
+    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+
+    if (err != 0)
+        return err;
+    l->out.tail->used += w->size;
+    s->frames_out++;
+    s->ops->wants(s->ctx, l);
+    return 0;
+}
+
+size_t phx__link_out_queued(const struct phx__link *l)
+{
+    return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
+}
+
+/* Moves waiting control frames behind what is in stream. */
+static int out_commit_control(struct phx__link_out *o)
+{
+    while (o->control.count > 0) {
+        struct phx__slice *first = &o->control.ring[o->control.first];
+        int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
+
+        if (err != 0)
+            return err;
+        phx__buf_slices_take(&o->control, first->size);
+    }
+    return 0;
+}
+
+/* *empty: nothing waits anywhere but in stream. */
+static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
+{
+    int err = out_commit_control(&l->out);
+    size_t room;
+
+    *empty = 0;
+    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+        return err;
+    room = l->out.ahead - l->out.stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room;
+    /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
+    return out_commit_control(&l->out);
+}
+
+/* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
+ * than it is given is full, and need not be asked again to say so. */
+static long out_send(struct phx__link_set *s, struct phx__link *l)
+{
+    struct iovec iov[OUT_IOV];
+    int i, err, count = 1;
+    size_t given = 0;
+    long n;
+
+    if (l->tls == NULL) {
+        count = phx__buf_slices_iov(&l->out.stream, iov, OUT_IOV);
+    } else if ((err = phx__tls_seal(l->tls, &l->out.stream, iov)) != 0) {
+        l->end.why = err == PHX_ETLS ? phx__tls_why(l->tls) : NULL;
+        return err;
+    }
+    if (count == 0 || iov[0].iov_len == 0)
+        return 0;
+    for (i = 0; i < count; i++)
+        given += iov[i].iov_len;
+    s->os_calls++;
+    n = s->os->send(s->os->world, l->handle, iov, count);
+    l->out.full = n == PHX_EAGAIN || (n > 0 && (size_t)n < given);
+    if (l->tls == NULL)
+        phx__buf_slices_take(&l->out.stream, n > 0 ? (size_t)n : 0);
+    else if ((err = phx__tls_sent(l->tls, iov, n > 0 ? (size_t)n : 0)) != 0)
+        return err;
+    return n;
+}
+
+/* All is written: the block is used again. One that was made for a table or a large card is not kept, or each
+ * of a hub's idle links would hold a whole table. */
+static void out_reuse_tail(struct phx__link_out *o)
+{
+    o->tail->used = 0;
+    if (o->tail->capacity <= OUT_TAIL)
+        return;
+    phx__buf_block_drop(o->tail);
+    o->tail = NULL;
+}
+
+/* The stream took n bytes. How much is it offered the next time? */
+static void out_adapt(struct phx__link_out *o, size_t n)
+{
+    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
+        o->ahead *= 2;
+    else if (o->stream.bytes > 0 && o->ahead > OUT_AHEAD)
+        o->ahead /= 2;
+}
+
+int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
+{
+    struct phx__link_out *o = &l->out;
+    size_t written = 0;
+    long n = 1;
+    int empty = 0;
+
+    o->full = o->dry = 0;
+    while (written < limit && !o->full) {
+        /* After a write that took all there was it is known that nothing is left. */
+        int dry = n > 0 && empty && o->stream.bytes == 0 && l->tls == NULL;
+        int err = dry ? 0 : out_refill(s, l, &empty);
+
+        if (err != 0)
+            return err;
+        n = dry ? 0 : out_send(s, l);
+        if (n == 0) {
+            o->dry = 1;
+            if (o->stream.bytes == 0 && o->tail != NULL && o->tail->refs == 1)
+                out_reuse_tail(o);
+            return 0;
+        }
+        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (n < 0)
+            return n == PHX_EAGAIN ? 0 : (int)n;
+        written += (size_t)n;
+        o->bytes += (size_t)n;
+        s->bytes_out += (size_t)n;
+    }
+    return 0; /* there may be more: next step */
+}
+
+void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
+{
+    if (out_commit_control(&l->out) == 0)
+        (void)out_send(s, l);
+}

@@ -1,0 +1,164 @@
+/* state.h - one connection with a neighbour, and what all links of a node share. */
+#ifndef PHX_LINK_STATE_H
+#define PHX_LINK_STATE_H
+#include "base/sha.h"
+#include "base/timer.h"
+#include "tls/tls.h"
+#include "wire/data.h"
+#include "wire/link.h"
+
+enum phx__link_state {
+    PHX__LINK_FREE = 0,
+    PHX__LINK_DIALING, /* connect is not decided yet */
+    PHX__LINK_HELLO,   /* dialer: HELLO sent, ANSWER expected; acceptor: HELLO expected */
+    PHX__LINK_PARKED,  /* acceptor: HELLO seen, our own dial to the same node goes first */
+    PHX__LINK_PROOF,   /* acceptor: ANSWER sent, PROOF expected */
+    PHX__LINK_UP,
+    PHX__LINK_CLOSED /* handle is gone; the slot is freed at the end of the step */
+};
+
+/* What is needed during the hello only. */
+struct phx__link_hello {
+    uint8_t hello[128], answer[256]; /* bodies as sent, for the MACs */
+    size_t hello_size, answer_size;
+};
+
+struct phx__link_out {
+    struct phx__slices stream;  /* being written, in this order */
+    struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__block *tail;    /* where control frames are encoded */
+    uint32_t ahead;             /* bytes of data that may be in stream */
+    uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
+    uint8_t dry;                /* the last write took all there was */
+    uint64_t bytes;             /* written so far */
+};
+
+struct phx__link_in {
+    uint8_t *stash; /* the front of a frame whose rest has not come yet */
+    uint32_t stash_size, stash_capacity;
+    uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
+    uint8_t more;    /* the last read filled its buffer: there may be more */
+    uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint64_t paid_at; /* when its control frames are paid for */
+    uint64_t bytes;   /* read so far */
+};
+
+/* A frame that is read into place; see place.c. */
+struct phx__link_place {
+    struct phx__place open;
+    uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint32_t from;       /* the node whose messages for us came last */
+    uint32_t guess;      /* fragments that may be read beyond this one */
+    size_t guess_at;     /* where a fragment began or ended, in its message ... */
+    uint64_t guess_from; /* ... and in all that came */
+};
+
+/* A card that comes in parts. */
+struct phx__link_card {
+    uint8_t *data;
+    uint32_t total, size, version, capacity;
+    uint64_t incarnation;
+    struct phx_id id;
+};
+
+struct phx__link_summary {
+    uint64_t at;  /* no summary is answered before */
+    uint8_t open; /* more of a SUMMARY follows */
+};
+
+/* Why a link ends. */
+struct phx__link_end {
+    int broken;      /* not 0: close it for this reason instead of writing */
+    uint8_t refused; /* the reason came from the peer */
+    const char *why; /* more of the reason, or NULL */
+};
+
+struct phx__link {
+    enum phx__link_state state;
+    int handle, watching; /* watching: events asked of the world */
+    uint32_t slot;
+    uint32_t generation; /* a new one for each link that comes up */
+    uint8_t dialer;
+    uint8_t queued;          /* in the node's list of links to write */
+    uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
+    uint8_t secure;          /* over TLS */
+    uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */
+    uint32_t peer;           /* node, once known */
+    uint32_t expect;         /* node that should answer, or PHX__NONE */
+    uint32_t attempt;        /* number of the dial, or PHX__NONE */
+    uint32_t after;          /* slot of the link that had something next, when it was this one's turn last */
+    uint32_t timer;          /* end of patience with the hello, or of a rest */
+    struct phx_id id;        /* what the peer says it is; proved when up */
+    uint64_t incarnation;
+    struct phx__standing said, heard; /* what each side said of itself in the hello */
+    struct phx_address address;         /* the other end */
+    struct phx_address observed;        /* this end, as the other sees it */
+    uint64_t since;
+    struct phx__link_hello *hello;
+    struct phx__tls *tls; /* with secure, from the first byte on */
+    struct phx__link_out out;
+    struct phx__link_in in;
+    struct phx__link_place place;
+    struct phx__link_card card;
+    struct phx__link_summary summary;
+    struct phx__link_end end;
+};
+
+/* What the links ask of the node. */
+struct phx__link_ops {
+    /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or why it is
+     * refused. */
+    int (*judge)(void *ctx, struct phx__link *l);
+    /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
+    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__standing *out);
+    /* The hello is done. 0, or why it is closed after all. */
+    int (*up)(void *ctx, struct phx__link *l);
+    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                 size_t raw_size);
+    /* Of a DATA frame only these size bytes have come. 0, or the size of its head, and *out is where its
+     * payload goes, nothing of it there yet and the block held. */
+    size_t (*place)(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                    struct phx__place *out);
+    /* That payload is all there. It gets the head again, and the payload, or NULL: the place was
+     * overtaken. */
+    void (*placed)(void *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
+    /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
+     * 0. */
+    int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
+    /* Appends about budget bytes of data frames to l->out.stream. Returns how many bytes. */
+    size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
+    /* Something waits to be written. */
+    void (*wants)(void *ctx, struct phx__link *l);
+    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+};
+
+#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
+struct phx__link_key {
+    uint8_t *data;
+    size_t size;
+};
+
+struct phx__link_set {
+    struct phx__mem *mem;
+    struct phx_os *os;
+    struct phx__timers *timers;
+    const struct phx__link_ops *ops;
+    void *ctx; /* of the ops */
+    const char *cluster;
+    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    uint32_t key_count;                        /* 0: the empty key */
+    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
+    struct phx__tls_set *tls;                  /* NULL: no link has TLS */
+    const struct phx_id *self;
+    uint64_t incarnation;
+    uint64_t now;
+    uint8_t *scratch; /* one read buffer for all links */
+    size_t scratch_size;
+    struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
+    struct phx__block *spare; /* takes its place then */
+    uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
+};
+
+#endif

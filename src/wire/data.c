@@ -1,0 +1,365 @@
+/* data.c - frames of messages: DATA, runs of small messages, CAST and ACK. */
+
+/* Each message passes here. A relay forwards DATA without decoding it: it looks at hops and target at their
+ * fixed offsets (PHX__DATA_HOPS, PHX__DATA_TARGET). So what is refused here may have been sent by a node far
+ * away, and the neighbour that brought it is not always to blame.
+ *
+ * A message of eight bytes in a frame of its own is eleven parts head and one part message. Messages that
+ * wait behind each other for the same name, from the same name, are whole, and differ only in their bytes and
+ * perhaps in their tags, so one frame can carry them all, as a run:
+ *
+ *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
+ *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
+ * none has, so how much of a run is not messages follows from their number. Any rest of a run, from some
+ * message on, has the shape of a run again, but for the head: that is how a run that came back in part is
+ * kept without taking it apart. A decoder walks a run to its end before anybody else looks into it, so what
+ * walks it again need not check. */
+#include "wire/data.h"
+
+/* The most a message may hold: cfg.max_message is at most 1 GiB. */
+#define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
+/* Where the flags stand in a frame. */
+#define WIRE_FLAGS_AT 5u
+/* In a run, before a message behind the first: its size, and perhaps its tag. */
+#define WIRE_MORE_SIZE 2u
+#define WIRE_MORE_TAG 8u
+
+/* ---- Runs */
+
+size_t phx__wire_data_more_head(int flags)
+{
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_SIZE + WIRE_MORE_TAG : WIRE_MORE_SIZE;
+}
+
+void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+{
+    PHX_ASSERT(size <= UINT16_MAX);
+    phx__buf_put_u16(w, (uint16_t)size);
+    if ((flags & (int)PHX__DATA_TAGS) != 0)
+        phx__buf_put_u64(w, tag);
+}
+
+const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+{
+    *size = (size_t)(at[0] | at[1] << 8);
+    if ((flags & (int)PHX__DATA_TAGS) == 0)
+        return at + WIRE_MORE_SIZE;
+    *tag = phx__buf_load_u64(at + WIRE_MORE_SIZE);
+    return at + WIRE_MORE_SIZE + WIRE_MORE_TAG;
+}
+
+int phx__wire_data_flags(const uint8_t *frame)
+{
+    return frame[WIRE_FLAGS_AT];
+}
+
+void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size)
+{
+    struct phx__writer w;
+
+    PHX_ASSERT(size <= PHX__FRAME_MAX);
+    phx__buf_writer_init(&w, frame, PHX__WIRE_FIELD);
+    phx__buf_put_u32(&w, (uint32_t)(size - PHX__WIRE_FIELD));
+    frame[WIRE_FLAGS_AT] = (uint8_t)flags;
+}
+
+/* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
+static int wire_count_run(struct phx__data *d, int flags)
+{
+    const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
+    const size_t tag = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
+    struct phx__reader r;
+
+    if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
+        return 0;
+    phx__buf_reader_init(&r, d->payload, d->size);
+    (void)phx__buf_get_bytes(&r, (size_t)d->total);
+    for (; r.left > 0; d->more++) {
+        size_t size = phx__buf_get_u16(&r);
+
+        (void)phx__buf_get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+    }
+    return !r.bad;
+}
+
+/* ---- DATA */
+
+/* Is `size` a possible payload? With FIRST the total is known: the last fragment completes it, others leave
+ * something to come. Only an empty message has an empty fragment. */
+static int wire_payload_fits(int flags, size_t size, uint64_t total)
+{
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (size > PHX__FRAGMENT)
+        return 0;
+    if (!first)
+        return size > 0;
+    return total > WIRE_TOTAL_MAX ? 0 : last ? size == total : size > 0 && size < total;
+}
+
+void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
+{
+    const uint64_t flow[2] = { d->number, d->epoch };
+    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
+    size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
+
+    PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
+    phx__id_put(w, &d->target);
+    phx__id_put(w, &d->source);
+    phx__buf_put_u64s(w, flow, 2);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__buf_put_u64s(w, name, 4);
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            phx__buf_put_u32(w, d->seen);
+    }
+    phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
+}
+
+static int wire_data_fits(int flags, struct phx__data *d)
+{
+    if ((flags & (int)PHX__DATA_RUN) != 0)
+        return wire_count_run(d, flags);
+    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+}
+
+static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
+{
+    uint64_t flow[2], name[4];
+
+    memset(d, 0, sizeof *d);
+    phx__id_get(r, &d->target);
+    phx__id_get(r, &d->source);
+    phx__buf_get_u64s(r, flow, 2);
+    d->number = flow[0];
+    d->epoch = flow[1];
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__buf_get_u64s(r, name, 4);
+        d->to = name[0];
+        d->from = name[1];
+        d->tag = name[2];
+        d->total = name[3];
+        if ((flags & (int)PHX__DATA_SEEN) != 0)
+            d->seen = phx__buf_get_u32(r);
+    }
+}
+
+int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
+{
+    struct phx__reader r;
+
+    if (phx__wire_open(f, PHX__DATA, &r) != 0)
+        return PHX_EPROTO;
+    wire_get_data_head(&r, f->flags, d);
+    d->size = r.left;
+    d->payload = phx__buf_get_bytes(&r, r.left);
+    if (phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
+        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
+        return PHX_EPROTO;
+    return 0;
+}
+
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
+{
+    struct phx__reader r;
+    struct phx__frame f;
+
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+        return 0;
+    phx__buf_reader_init(&r, p, size);
+    (void)phx__buf_get_bytes(&r, PHX__WIRE_HEADER);
+    wire_get_data_head(&r, f.flags, d);
+    *flags = f.flags;
+    size -= r.left;
+    d->size = *whole > size ? *whole - size : 0;
+    if (r.bad || d->size == 0 || (f.flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS)) != 0
+        || !wire_payload_fits(f.flags, d->size, d->total)
+        || ((f.flags & PHX__DATA_SEEN) != 0) != (d->seen != 0))
+        return 0;
+    return size;
+}
+
+/* ---- CAST */
+
+static size_t wire_cast_line_size(int flags)
+{
+    return (flags & (int)PHX__DATA_FIRST) != 0 ? PHX__CAST_LINE : PHX__CAST_LINE - 12;
+}
+
+size_t phx__wire_data_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count)
+{
+    size_t start = phx__wire_begin(w, PHX__CAST, flags, hops);
+
+    PHX_ASSERT(count > 0 && count <= PHX__CAST_LINES);
+    phx__buf_put_u16(w, (uint16_t)count);
+    return start;
+}
+
+void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
+{
+    phx__id_put(w, &d->target);
+    phx__buf_put_u64(w, d->number);
+    phx__buf_put_u64(w, d->epoch);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__buf_put_u64(w, d->to);
+        phx__buf_put_u32(w, d->seen);
+    }
+}
+
+void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
+{
+    phx__id_put(w, &d->source);
+    if ((flags & (int)PHX__DATA_FIRST) != 0) {
+        phx__buf_put_u64(w, d->from);
+        phx__buf_put_u64(w, d->tag);
+        phx__buf_put_u64(w, d->total);
+    }
+    phx__wire_end_head(w, start, d->size);
+}
+
+int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
+{
+    struct phx__reader r;
+
+    memset(c, 0, sizeof *c);
+    if (phx__wire_open(f, PHX__CAST, &r) != 0)
+        return PHX_EPROTO;
+    c->count = phx__buf_get_u16(&r);
+    if (c->count == 0 || c->count > PHX__CAST_LINES)
+        return PHX_EPROTO;
+    c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
+    phx__id_get(&r, &c->source);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        c->from = phx__buf_get_u64(&r);
+        c->tag = phx__buf_get_u64(&r);
+        c->total = phx__buf_get_u64(&r);
+    }
+    c->size = r.left;
+    c->payload = phx__buf_get_bytes(&r, r.left);
+    if (phx__wire_close(&r) != 0 || c->size > PHX__CAST_FRAGMENT
+        || !wire_payload_fits(f->flags, c->size, c->total))
+        return PHX_EPROTO;
+    return 0;
+}
+
+void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f, uint32_t i,
+                              struct phx__data *d, int *flags)
+{
+    size_t size = wire_cast_line_size(f->flags);
+    struct phx__reader r;
+
+    memset(d, 0, sizeof *d);
+    phx__buf_reader_init(&r, c->lines, c->count * size);
+    (void)phx__buf_get_bytes(&r, i * size);
+    phx__id_get(&r, &d->target);
+    d->number = phx__buf_get_u64(&r);
+    d->epoch = phx__buf_get_u64(&r);
+    if ((f->flags & PHX__DATA_FIRST) != 0) {
+        d->to = phx__buf_get_u64(&r);
+        d->seen = phx__buf_get_u32(&r);
+    }
+    d->source = c->source;
+    d->from = c->from;
+    d->tag = c->tag;
+    d->total = c->total;
+    d->payload = c->payload;
+    d->size = c->size;
+    *flags = f->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
+    if (d->seen != 0)
+        *flags |= (int)PHX__DATA_SEEN;
+}
+
+/* ---- ACK */
+
+/* A window of 0 is possible: the target is full. next is not compared with anything, since only the source
+ * knows what it has sent. */
+void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
+{
+    size_t start;
+
+    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    start = phx__wire_begin(w, PHX__ACK, flags, hops);
+    phx__id_put(w, &a->target);
+    phx__id_put(w, &a->source);
+    phx__buf_put_u64(w, a->epoch);
+    phx__buf_put_u64(w, a->next);
+    phx__buf_put_u32(w, a->window);
+    if (a->return_count > 0) {
+        phx__buf_put_u32(w, a->return_base);
+        phx__buf_put_u16(w, a->return_count);
+        phx__buf_put_bytes(w, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if (a->seen != 0) {
+        phx__buf_put_u64(w, a->seen_epoch);
+        phx__buf_put_u32(w, a->seen);
+    }
+    phx__wire_end(w, start);
+}
+
+void phx__wire_data_put_return(struct phx__writer *w, const struct phx__return *t)
+{
+    phx__buf_put_u64(w, t->number);
+    phx__buf_put_u16(w, t->place);
+    phx__buf_put_u8(w, (uint8_t)t->reason);
+}
+
+void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__return *t)
+{
+    struct phx__reader r;
+
+    phx__buf_reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
+    (void)phx__buf_get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    t->number = phx__buf_get_u64(&r);
+    t->place = phx__buf_get_u16(&r);
+    t->reason = phx__buf_get_u8(&r);
+}
+
+/* Oldest first, so their numbers rise, and within a run their places; and what comes back was received, so
+ * the numbers are below next. */
+static int wire_returns_fit(const struct phx__ack *a)
+{
+    struct phx__return t, before;
+    uint32_t i;
+
+    if (a->return_count == 0 || a->return_count > PHX__RETURNS
+        || a->return_base > UINT32_MAX - a->return_count)
+        return 0;
+    for (i = 0; i < a->return_count; i++) {
+        phx__wire_data_return(a, i, &t);
+        if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED || t.reason > (int)PHX__RETURN_AGAIN)
+            return 0;
+        if (i > 0
+            && (t.number < before.number || (t.number == before.number && t.place <= before.place)))
+            return 0;
+        before = t;
+    }
+    return 1;
+}
+
+int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
+{
+    struct phx__reader r;
+
+    memset(a, 0, sizeof *a);
+    if (phx__wire_open(f, PHX__ACK, &r) != 0)
+        return PHX_EPROTO;
+    phx__id_get(&r, &a->target);
+    phx__id_get(&r, &a->source);
+    a->epoch = phx__buf_get_u64(&r);
+    a->next = phx__buf_get_u64(&r);
+    a->window = phx__buf_get_u32(&r);
+    if ((f->flags & PHX__ACK_RETURNS) != 0) {
+        a->return_base = phx__buf_get_u32(&r);
+        a->return_count = phx__buf_get_u16(&r);
+        a->returns = phx__buf_get_bytes(&r, a->return_count * (size_t)PHX__RETURN_SIZE);
+    }
+    if ((f->flags & PHX__ACK_SEEN) != 0) {
+        a->seen_epoch = phx__buf_get_u64(&r);
+        a->seen = phx__buf_get_u32(&r);
+    }
+    if (phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
+        return PHX_EPROTO;
+    return 0;
+}

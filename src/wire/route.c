@@ -1,0 +1,272 @@
+/* route.c - frames of routing: cards, updates, requests and summaries. */
+
+/* A card is decoded once by each node that keeps it, and passed on as the bytes it came in. So relays do not
+ * have to understand what a later version may say in its flags, and a card means the same to all who have the
+ * same version of it. Claims stay encoded: 100,000 of them are 2.4 MB, which only names needs, in a form of
+ * its own.
+ *
+ *      flags | window | n | address 1 .. n | m | first last epoch, 1 .. m */
+#include "wire/route.h"
+
+/* Less credit than one page is not a window but a way to make senders crawl. */
+#define WIRE_WINDOW_MIN 4096u
+#define WIRE_CLAIM 24u
+/* The longest address: family, length, and a UNIX path of 103 bytes. */
+#define WIRE_ADDRESS_MAX 105u
+/* A card with no address and no claim: flags, window, and the two counts. */
+#define WIRE_CARD_MIN 10u
+#define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
+#define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+
+/* ---- Cards */
+
+/* Without a table: there may be 100,000 of them. */
+static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
+{
+    c->first = phx__buf_get_u64(r);
+    c->last = phx__buf_get_u64(r);
+    c->epoch = phx__buf_get_u64(r);
+}
+
+size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
+{
+    PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
+    return WIRE_CARD_MIN + (size_t)address_count * WIRE_ADDRESS_MAX
+           + (size_t)claim_count * WIRE_CLAIM;
+}
+
+/* phx__addr_put writes "none" for what the other side would refuse, and "none" may not stand in a card. Such
+ * addresses are left out, since one of them in our card would cost us every link. */
+static int wire_address_is_good(const struct phx_address *a)
+{
+    uint8_t data[WIRE_ADDRESS_MAX];
+    struct phx__writer w;
+
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__addr_put(&w, a);
+    return !w.bad && data[0] != 0;
+}
+
+void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
+                              const struct phx__claim *claims)
+{
+    uint32_t i;
+    uint8_t good = 0;
+
+    PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
+    PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
+    phx__buf_put_u8(w, head->flags);
+    phx__buf_put_u32(w, head->window);
+    for (i = 0; i < head->address_count; i++)
+        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
+    phx__buf_put_u8(w, good);
+    for (i = 0; i < head->address_count; i++) {
+        if (wire_address_is_good(&head->address[i]))
+            phx__addr_put(w, &head->address[i]);
+    }
+    phx__buf_put_u32(w, head->claim_count);
+    for (i = 0; i < head->claim_count; i++) {
+        phx__buf_put_u64(w, claims[i].first);
+        phx__buf_put_u64(w, claims[i].last);
+        phx__buf_put_u64(w, claims[i].epoch);
+    }
+}
+
+/* Ascending and disjoint in one pass: each begins above where the one before ended. That also lets names
+ * build its index without sorting what a peer sent. */
+static int wire_claims_are_sound(const struct phx__card *card)
+{
+    struct phx__reader r;
+    struct phx__claim c, before = {0, 0, 0};
+    uint32_t i;
+
+    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
+    for (i = 0; i < card->claim_count; i++) {
+        wire_get_claim(&r, &c);
+        /* Epoch 0 is below every claim ever made, so no node can have made this one. */
+        if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
+            return 0;
+        before = c;
+    }
+    return 1;
+}
+
+/* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
+ * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
+int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
+{
+    struct phx__reader r;
+    uint32_t i;
+
+    memset(card, 0, sizeof *card);
+    phx__buf_reader_init(&r, data, size);
+    card->flags = (uint8_t)(phx__buf_get_u8(&r) & WIRE_CARD_FLAGS);
+    card->window = phx__buf_get_u32(&r);
+    card->address_count = phx__buf_get_u8(&r);
+    if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
+        return PHX_EPROTO;
+    for (i = 0; i < card->address_count; i++) {
+        /* "No address" has its place where one address is due, not in a list. */
+        if (phx__addr_get(&r, &card->address[i]) != 0 || card->address[i].family == 0)
+            return PHX_EPROTO;
+    }
+    card->claim_count = phx__buf_get_u32(&r);
+    if (r.bad || card->claim_count > PHX__CARD_CLAIMS)
+        return PHX_EPROTO;
+    card->claims = phx__buf_get_bytes(&r, card->claim_count * (size_t)WIRE_CLAIM);
+    if (phx__wire_close(&r) != 0 || !wire_claims_are_sound(card))
+        return PHX_EPROTO;
+    return 0;
+}
+
+void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out)
+{
+    struct phx__reader r;
+
+    PHX_ASSERT(i < card->claim_count);
+    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
+    (void)phx__buf_get_bytes(&r, i * (size_t)WIRE_CLAIM);
+    wire_get_claim(&r, out);
+}
+
+static const struct phx__field wire_card_part[] = {
+    PHX__BYTES(phx__card_part, id), PHX__NUMBER(phx__card_part, incarnation),
+    PHX__NUMBER(phx__card_part, version), PHX__NUMBER(phx__card_part, total),
+    PHX__NUMBER(phx__card_part, offset),
+};
+
+/* The version is never 0, which says "no card" in an entry. A part is never empty, so that parts always make
+ * progress and a peer cannot send them for ever. */
+static int wire_card_part_is_sound(const struct phx__card_part *c)
+{
+    if (c->version == 0 || c->size == 0 || c->total < WIRE_CARD_MIN
+        || c->total > phx__wire_route_card_size(PHX__CARD_ADDRESSES, PHX__CARD_CLAIMS))
+        return 0;
+    return c->size <= c->total && c->offset <= c->total - c->size;
+}
+
+void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
+{
+    size_t start = phx__wire_begin(w, PHX__CARD, 0, 0);
+
+    PHX_ASSERT(wire_card_part_is_sound(c));
+    phx__wire_put_fields(w, PHX__TABLE(wire_card_part), c);
+    phx__buf_put_bytes(w, c->data, c->size);
+    phx__wire_end(w, start);
+}
+
+int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
+{
+    struct phx__reader r;
+
+    if (phx__wire_open(f, PHX__CARD, &r) != 0)
+        return PHX_EPROTO;
+    phx__wire_get_fields(&r, PHX__TABLE(wire_card_part), c);
+    c->size = (uint32_t)r.left; /* the frame's limit fits */
+    c->data = phx__buf_get_bytes(&r, r.left);
+    if (phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c))
+        return PHX_EPROTO;
+    return 0;
+}
+
+/* ---- Updates
+ *
+ * An UPDATE is read entry by entry, straight from the frame, because the common one has two entries and the
+ * largest two thousand; an array would be sized for the latter. Entries before a broken one have been acted
+ * on then. That is harmless: each is true by itself, whatever follows it. Distances are not judged here: any
+ * byte is possible, and only route knows that 0 is for owners. */
+
+size_t phx__wire_route_begin_update(struct phx__writer *w)
+{
+    size_t start = phx__wire_begin(w, PHX__UPDATE, 0, 0);
+
+    phx__buf_put_u16(w, 0); /* reserved */
+    return start;
+}
+
+int phx__wire_route_get_update(const struct phx__frame *f, struct phx__reader *r)
+{
+    return phx__wire_open(f, PHX__UPDATE, r) != 0 || phx__buf_get_u16(r) != 0 || r->bad ? PHX_EPROTO : 0;
+}
+
+static const struct phx__field wire_entry[] = {
+    PHX__BYTES(phx__entry, id), PHX__NUMBER(phx__entry, incarnation), PHX__NUMBER(phx__entry, seq),
+    PHX__NUMBER(phx__entry, hops), PHX__NUMBER(phx__entry, flags), PHX__NUMBER(phx__entry, card_version),
+};
+
+static int wire_entry_is_sound(const struct phx__entry *e)
+{
+    /* Its owner must be able to rise above these. */
+    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+        return 0;
+    /* The card is either here or went before, and a card has a version. */
+    if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
+        return 0;
+    return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
+}
+
+/* The card itself is not decoded: most are copies of what the receiver has, and whoever wants one calls
+ * phx__wire_route_get_card. */
+int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
+{
+    if (!r->bad && r->left == 0)
+        return 0;
+    memset(e, 0, sizeof *e);
+    phx__wire_get_fields(r, PHX__TABLE(wire_entry), e);
+    e->flags &= WIRE_ENTRY_FLAGS;
+    if ((e->flags & PHX__ENTRY_CARD) != 0) {
+        e->card_size = phx__buf_get_u32(r);
+        e->card = phx__buf_get_bytes(r, e->card_size);
+    }
+    if (r->bad || !wire_entry_is_sound(e)) {
+        r->bad = 1; /* so that asking once more does not resume behind the error */
+        return PHX_EPROTO;
+    }
+    return 1;
+}
+
+void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e)
+{
+    PHX_ASSERT(wire_entry_is_sound(e));
+    phx__wire_put_fields(w, PHX__TABLE(wire_entry), e);
+    if ((e->flags & PHX__ENTRY_CARD) != 0) {
+        phx__buf_put_u32(w, e->card_size);
+        phx__buf_put_bytes(w, e->card, e->card_size);
+    }
+}
+
+/* ---- Requests and summaries */
+
+static const struct phx__field wire_request[] = {
+    PHX__BYTES(phx__request, id), PHX__NUMBER(phx__request, incarnation), PHX__NUMBER(phx__request, seq),
+};
+
+/* seq may be anything. How far an owner lets itself be pushed is a matter of route. */
+void phx__wire_route_put_request(struct phx__writer *w, const struct phx__request *q, int hops)
+{
+    phx__wire_put(w, PHX__REQUEST, 0, hops, PHX__TABLE(wire_request), q);
+}
+
+int phx__wire_route_get_request(const struct phx__frame *f, struct phx__request *q)
+{
+    return phx__wire_get(f, PHX__REQUEST, PHX__TABLE(wire_request), q);
+}
+
+static const struct phx__field wire_summary_line[] = {
+    PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),
+    PHX__NUMBER(phx__summary_line, seq), PHX__NUMBER(phx__summary_line, hops),
+};
+
+/* Lines are all of one size and have no count: it follows from the frame's size. */
+void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s)
+{
+    phx__wire_put_fields(w, PHX__TABLE(wire_summary_line), s);
+}
+
+int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s)
+{
+    if (!r->bad && r->left == 0)
+        return 0;
+    phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
+    return r->bad ? PHX_EPROTO : 1;
+}
