@@ -1762,8 +1762,6 @@ PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, 
 #define PHX_NAMES_INDEX_H
 /* include "wire/route.h" */
 
-/* One below the top, so that one more is always representable. */
-#define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)
 /* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
  * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
 #define PHX__NAMES_PATCH_MAX 64u
@@ -2112,30 +2110,6 @@ PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *p, const stru
 PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node);
 /* 1 if it was a pick: there is room for the next best. */
 PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node);
-
-#endif
-
-/* ======== src/dial/backoff.h ======== */
-/* backoff.h - BRAIN: how long to wait before the next dial of what has failed. */
-#ifdef PHX_LINES
-#line 1 "src/dial/backoff.h"
-#endif
-#ifndef PHX_DIAL_BACKOFF_H
-#define PHX_DIAL_BACKOFF_H
-/* include "base/rnd.h" */
-
-/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
- * be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt, the user named
- * them. */
-#define PHX__DIAL_DEAD_ROUNDS 10u
-
-/* The wait for what most probably fails again. */
-PHX_PRIVATE uint64_t phx__dial_backoff_slow(uint64_t retry_max_us);
-/* The wait after this many failures. */
-PHX_PRIVATE uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us,
-                                            uint64_t retry_max_us, int hub, uint32_t failures);
-/* Uniform in low..high. */
-PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
 
 #endif
 
@@ -12956,7 +12930,6 @@ uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (of->at[middle].last < name)
             low = middle + 1;
         else
@@ -12995,7 +12968,6 @@ static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (x->at[middle].last < name)
             low = middle + 1;
         else
@@ -13075,7 +13047,6 @@ void phx__names_index_patch(struct phx__names_index *x, uint32_t node, const str
     while (x->state != PHX__NAMES_STALE && (i < old->count || j < new->count)) {
         const struct phx__claim *a = i < old->count ? &old->at[i] : NULL;
         const struct phx__claim *b = j < new->count ? &new->at[j] : NULL;
-
         if (index_is_same(x, a, b)) {
             i++;
             j++;
@@ -13194,7 +13165,6 @@ static int index_sweep_to(struct phx__names_index *x, struct index_heap *open, u
     while (open->count > 0) {
         struct index_item top = open->item[0];
         uint64_t end = top.last < until ? top.last : until;
-
         if (top.last < from) { /* it ended in another's shadow */
             index_heap_pop(open);
             continue;
@@ -13308,6 +13278,9 @@ uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name,
  * million claims a second take half a million years. */
 /* include "names/names.h" */
 
+/* One below the top, so that one more is always representable. */
+#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
 {
@@ -13327,7 +13300,6 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
             losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
@@ -13352,7 +13324,6 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
@@ -13385,7 +13356,6 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
         struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
-
         one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
         one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
         one->winner = winner;
@@ -13462,7 +13432,6 @@ static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t ga
         }
         if (j > i) {
             struct phx__claim held = at[--j]; /* out may be its own place */
-
             at[--out] = held;
             gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
         }
@@ -13476,7 +13445,6 @@ static void names_join(struct phx__names_of *own)
 
     for (i = 1; i < own->count; i++) {
         struct phx__claim *end = &own->at[out];
-
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
@@ -13492,24 +13460,11 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-
         for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
-}
-
-/* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
-{
-    const struct phx__claim *at = n->of[PHX__SELF].at;
-
-    if (j - i > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
-    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
-        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
-                             at[i].last < last ? at[i].last : last);
 }
 
 /* ---- Claims of others */
@@ -13517,8 +13472,8 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > PHX__NAMES_EPOCH_TOP)
-        out->epoch = PHX__NAMES_EPOCH_TOP;
+    if (out->epoch > NAMES_EPOCH_TOP)
+        out->epoch = NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -13534,7 +13489,6 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
         return 0;
     for (i = 0; i < count; i++) {
         const struct phx__claim *have = &n->of[node].at[i];
-
         names_decode(card, i, &c);
         if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
             return 0;
@@ -13583,7 +13537,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -13614,7 +13568,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
     struct phx__claim end;
-    uint32_t i, j, keep;
+    uint32_t i, j, k, keep;
     int left, right; /* does something remain there? */
 
     if (first > last)
@@ -13634,7 +13588,11 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
                       sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    names_unindex(n, i, j, first, last);
+    if (j - i > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
+    for (k = i; k < j && n->index.state != PHX__NAMES_STALE; k++)
+        phx__names_index_cut(&n->index, own->at[k].first > first ? own->at[k].first : first,
+                             own->at[k].last < last ? own->at[k].last : last);
     if (left)
         own->at[i].last = first - 1;
     memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
@@ -13728,7 +13686,6 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
         struct phx_range around = { 0, 0 };
-
         if (c->first > range->last)
             break;
         for (; c->epoch <= epoch && name <= end; name = around.last + 1) {
@@ -14156,42 +14113,6 @@ int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node)
     for (p->count--; i < p->count; i++)
         p->at[i] = p->at[i + 1];
     return 1;
-}
-
-/* ======== src/dial/backoff.c ======== */
-/* backoff.c - how long to wait before the next dial of what has failed. */
-#ifdef PHX_LINES
-#line 1 "src/dial/backoff.c"
-#endif
-
-/* Random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the same hub at the
- * same moment do not come back at the same moment. */
-/* include "dial/backoff.h" */
-
-#define BACKOFF_DEAD_FACTOR 10u
-
-uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high)
-{
-    return high <= low ? low : low + phx__rnd_below(rnd, high - low + 1);
-}
-
-uint64_t phx__dial_backoff_slow(uint64_t retry_max_us)
-{
-    return retry_max_us * (retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? BACKOFF_DEAD_FACTOR : 1);
-}
-
-/* Not below half of retry_min, which would be no wait at all. */
-uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us, int hub,
-                                uint32_t failures)
-{
-    uint64_t high = retry_max_us, low = retry_min_us / 2;
-    uint32_t shift = failures < 63 ? failures : 63;
-
-    if (!hub && failures >= PHX__DIAL_DEAD_ROUNDS)
-        high = phx__dial_backoff_slow(retry_max_us);
-    if (retry_min_us <= high >> shift)
-        high = retry_min_us << shift;
-    return phx__dial_backoff_between(rnd, low < high ? low : high, high);
 }
 
 /* ======== src/dial/addr.c ======== */
@@ -14787,19 +14708,20 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
  *        +------- back-off <---------------------------------------------------+
  *
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
- * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
- * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal without anybody's help.
+ * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
+ * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal by themselves.
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
  * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
- * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
- * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * call of the host recurses through the transport. A dial that ends while a target waits sets off the timer
+ * of the first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
- * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
- * the pair says whether the smaller or the larger id goes first.
+ * Both compute the same winner from the hash of the two ids, which favours nobody; the other one waits a
+ * second and then dials too, for it may be the only one that can (the peer is behind a NAT, or not told of us
+ * yet).
  *
  * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
  * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
@@ -14810,26 +14732,29 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
- * too small to see. A node that has max_links links dials only hubs it lacks.
+ * itself (pick.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
+ * small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
- * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
- * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
- * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
- * what remains of every life of a process that is started again at its port.
+ * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
+ * round early or gives an address up. And nothing is given up for good: an address that seems to be this node
+ * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
+ * node at all of whose addresses others have proved to live: a process that was started again at its port
+ * leaves one.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
  * hears of at once and once. */
 /* include "dial/dial.h" */
-/* include "dial/backoff.h" */
 
+/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
+ * be dead: from then on the wait may double up to DIAL_DEAD_FACTOR times retry_max. Hubs are exempt, the user
+ * named them. */
+#define DIAL_DEAD_ROUNDS 10u
+#define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
- * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
- * from dialling them all at once. */
+/* The other side's start: a dial and handshake, or two, over a slow path or on a host under load. The jitter
+ * keeps a node that learns of a thousand others at once from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
@@ -14839,8 +14764,7 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
- * now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
@@ -14865,11 +14789,11 @@ static void dial_clock(struct phx__dial *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
-    return phx__dial_backoff_between(d->rnd, low, high);
+    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
- * and a second is taken for a short one, and its next dial waits for a moment. */
+/* Only how long a link lasted matters. Ticks come round after 50 days: a link that lasted just that long is
+ * taken for a short one, and its next dial waits for a moment. */
 static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
@@ -14919,14 +14843,25 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
 
+/* The wait for what most probably fails again. */
 static uint64_t dial_slow(const struct phx__dial *d)
 {
-    return phx__dial_backoff_slow(d->limits.retry_max_us);
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
 }
 
+/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
 static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
-    return phx__dial_backoff_next(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
+    uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+        high = dial_slow(d);
+    if (d->limits.retry_min_us <= high >> shift)
+        high = d->limits.retry_min_us << shift;
+    return dial_between(d, low < high ? low : high, high);
 }
 
 /* ---- The queue of due targets */
@@ -14967,8 +14902,7 @@ static int dial_has_room(const struct phx__dial *d, uint64_t *next)
                                     phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
- * under way may have to give way. */
+/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
 static void dial_kick(struct phx__dial *d)
 {
     uint64_t at;
@@ -15119,8 +15053,8 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
-            t->failures = PHX__DIAL_DEAD_ROUNDS;
+        if (t->failures < DIAL_DEAD_ROUNDS)
+            t->failures = DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -15372,8 +15306,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     return 0;
 }
 
-/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
- * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+/* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_targets *ts = &d->targets;
@@ -15404,8 +15337,8 @@ static int dial_bounds(const struct phx__dial *d)
     return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
- * them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, targets at rest may dial again. That happens rarely, so
+ * this may look at all of them. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;
@@ -15628,8 +15561,7 @@ void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t no
         return;
     dial_close(d, t, i);
     dial_note(d, t, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
-     * address is due. */
+    /* An unproved "duplicate" is mostly true: then the link shows up before the next address is due. */
     if (error != PHX_EDUPLICATE || t->untried == 0)
         dial_go_on(d, t);
 }
