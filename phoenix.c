@@ -1796,8 +1796,6 @@ PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, 
 #define PHX_NAMES_INDEX_H
 /* include "wire/route.h" */
 
-/* One below the top, so that one more is always representable. */
-#define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)
 /* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
  * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
 #define PHX__NAMES_PATCH_MAX 64u
@@ -2146,30 +2144,6 @@ PHX_PRIVATE int phx__dial_pick_takes(const struct phx__dial_picks *p, const stru
 PHX_PRIVATE void phx__dial_pick_offer(struct phx__dial_picks *p, const struct phx__ids *ids, uint32_t node);
 /* 1 if it was a pick: there is room for the next best. */
 PHX_PRIVATE int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node);
-
-#endif
-
-/* ======== src/dial/backoff.h ======== */
-/* backoff.h - BRAIN: how long to wait before the next dial of what has failed. */
-#ifdef PHX_LINES
-#line 1 "src/dial/backoff.h"
-#endif
-#ifndef PHX_DIAL_BACKOFF_H
-#define PHX_DIAL_BACKOFF_H
-/* include "base/rnd.h" */
-
-/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
- * be dead: from then on the wait may double up to ten times retry_max. Hubs are exempt, the user named
- * them. */
-#define PHX__DIAL_DEAD_ROUNDS 10u
-
-/* The wait for what most probably fails again. */
-PHX_PRIVATE uint64_t phx__dial_backoff_slow(uint64_t retry_max_us);
-/* The wait after this many failures. */
-PHX_PRIVATE uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us,
-                                            uint64_t retry_max_us, int hub, uint32_t failures);
-/* Uniform in low..high. */
-PHX_PRIVATE uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high);
 
 #endif
 
@@ -3240,99 +3214,6 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 
 #endif
 
-/* ======== src/node/base.h ======== */
-/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
-#ifdef PHX_LINES
-#line 1 "src/node/base.h"
-#endif
-#ifndef PHX_NODE_BASE_H
-#define PHX_NODE_BASE_H
-/* include "link/link.h" */
-
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-/* Text for people, at most capacity bytes with the final NUL. */
-struct phx__text {
-    char *out;
-    size_t capacity, size; /* size: of the whole text, also where it did not fit */
-};
-PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
-/* In a format %s is a string and %u a uint64_t; nothing else. */
-PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
-PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
-PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
-PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-
-/* ---- Peers ----------------------------------------------------------------------------------- */
-
-/* What the node keeps of each other node beside the rooms' own arrays. */
-struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
-};
-
-/* ... and of those with which something was amiss. */
-struct phx__history {
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* why the link was lost */
-    uint32_t node;              /* whose */
-};
-
-struct phx__peers {
-    struct phx__peer *at; /* by node */
-    uint32_t capacity;
-    struct phx__history *history;
-    uint32_t history_count, history_capacity;
-};
-
-PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
-PHX_PRIVATE void phx__node_peers_free(phx *p);
-/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
-PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
-PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
-PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
-PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
-
-PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
-
-/* ---- Links and frames ------------------------------------------------------------------------ */
-
-/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
-#define PHX__NODE_LONG_QUEUE 262144u
-
-PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
-PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
-/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
- * neighbours must not lose one of them meanwhile. */
-PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
-/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
- * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
- * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
- * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
-PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
-/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
- * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
- * queue. 1 if there was a link to queue it on. */
-PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
-PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-
-/* ---- Cards ----------------------------------------------------------------------------------- */
-
-PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
-/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
-PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
-
-#endif
-
 /* ======== src/node/keys.h ======== */
 /* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
 #ifdef PHX_LINES
@@ -3472,6 +3353,68 @@ PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx_
 
 #endif
 
+/* ======== src/node/suspect.h ======== */
+/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
+#ifdef PHX_LINES
+#line 1 "src/node/suspect.h"
+#endif
+#ifndef PHX_NODE_SUSPECT_H
+#define PHX_NODE_SUSPECT_H
+/* include "base/rnd.h" */
+/* include "wire/link.h" */
+/* include "wire/route.h" */
+
+struct phx__node_suspect_ops {
+    void *ctx;
+    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
+    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
+    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(void *ctx, uint32_t node);
+    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+};
+struct phx__node_suspect_rumour { /* the last one about a node */
+    uint64_t incarnation, at; /* about which life, when */
+    uint32_t seq;
+    uint32_t node;
+};
+struct phx__node_suspect {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__rnd *rnd;
+    const struct phx_detector *limits;
+    struct phx__node_suspect_ops ops;
+    int hop_limit, relay;
+    struct phx__node_suspect_rumour *at;
+    uint32_t count, capacity;
+    struct phx__map places; /* node -> its place in at */
+};
+
+/* *limits may change. */
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
+                                        struct phx__ids *ids, struct phx__rnd *rnd,
+                                        const struct phx_detector *limits, int hop_limit, int relay,
+                                        const struct phx__node_suspect_ops *ops);
+PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
+/* A link with this node is silent: tells all. */
+PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
+/* The node is lost: asks others whether they reach it. */
+PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
+/* Frames from this neighbour: 0 or PHX_EPROTO. */
+PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                             const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f);
+/* An entry is about to be taken in while somebody is suspected: it may refute that. */
+PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
+PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
+
+#endif
+
 /* ======== src/node/handover.h ======== */
 /* handover.h - BRAIN: names given to another node: the giver asks until it sees them taken. */
 #ifdef PHX_LINES
@@ -3542,68 +3485,6 @@ PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const s
 
 #endif
 
-/* ======== src/node/suspect.h ======== */
-/* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
-#ifdef PHX_LINES
-#line 1 "src/node/suspect.h"
-#endif
-#ifndef PHX_NODE_SUSPECT_H
-#define PHX_NODE_SUSPECT_H
-/* include "base/rnd.h" */
-/* include "wire/link.h" */
-/* include "wire/route.h" */
-
-struct phx__node_suspect_ops {
-    void *ctx;
-    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
-    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
-    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
-    /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
-    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
-    void (*alive)(void *ctx, uint32_t node);
-    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
-};
-struct phx__node_suspect_rumour { /* the last one about a node */
-    uint64_t incarnation, at; /* about which life, when */
-    uint32_t seq;
-    uint32_t node;
-};
-struct phx__node_suspect {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__rnd *rnd;
-    const struct phx_detector *limits;
-    struct phx__node_suspect_ops ops;
-    int hop_limit, relay;
-    struct phx__node_suspect_rumour *at;
-    uint32_t count, capacity;
-    struct phx__map places; /* node -> its place in at */
-};
-
-/* *limits may change. */
-PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__rnd *rnd,
-                                        const struct phx_detector *limits, int hop_limit, int relay,
-                                        const struct phx__node_suspect_ops *ops);
-PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
-/* A link with this node is silent: tells all. */
-PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
-/* The node is lost: asks others whether they reach it. */
-PHX_PRIVATE void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node);
-/* Frames from this neighbour: 0 or PHX_EPROTO. */
-PHX_PRIVATE int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
-                                             const struct phx__frame *f, uint64_t now);
-PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
-                                           const struct phx__frame *f);
-/* An entry is about to be taken in while somebody is suspected: it may refute that. */
-PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
-PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
-
-#endif
-
 /* ======== src/node/trace.h ======== */
 /* trace.h - BRAIN: phx_trace: questions to the nodes on a way, and their answers. */
 #ifdef PHX_LINES
@@ -3663,16 +3544,27 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 
 #endif
 
-/* ======== src/node/links.h ======== */
-/* links.h - the node's connections: listeners, dials, one link per pair, reading and writing. */
+/* ======== src/node/state.h ======== */
+/* state.h - struct phx, a list of what its files and rooms keep, and the functions of those files. */
 #ifdef PHX_LINES
-#line 1 "src/node/links.h"
+#line 1 "src/node/state.h"
 #endif
-#ifndef PHX_NODE_LINKS_H
-#define PHX_NODE_LINKS_H
+#ifndef PHX_NODE_STATE_H
+#define PHX_NODE_STATE_H
+/* include "detect/detect.h" */
+/* include "dial/dial.h" */
 /* include "link/link.h" */
-
-#include <poll.h>
+/* include "names/lost.h" */
+/* include "names/names.h" */
+/* include "node/addr.h" */
+/* include "node/handover.h" */
+/* include "node/keys.h" */
+/* include "node/samehost.h" */
+/* include "node/suspect.h" */
+/* include "node/trace.h" */
+/* include "os/os.h" */
+/* include "post/post.h" */
+/* include "route/route.h" */
 
 #define PHX__LISTENERS 8u
 /* Values of phx__links.handles: a link's slot; or this bit and an index in phx__listeners.at. */
@@ -3713,57 +3605,28 @@ struct phx__links {
     uint64_t waited_at;             /* when the last wait() was called */
 };
 
-PHX_PRIVATE int phx__node_links_open(phx *p);
-PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
-PHX_PRIVATE void phx__node_links_free(phx *p);
+/* What the node keeps of each other node beside the rooms' own arrays. */
+struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
+    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
+    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
+};
 
-PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
-PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
-/* What a link that has come up teaches of own addresses. */
-PHX_PRIVATE void phx__node_links_learn_address(phx *p, const struct phx__link *l);
+/* ... and of those with which something was amiss. */
+struct phx__history {
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
+};
 
-/* For dial. */
-PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
-                                     const struct phx_address *to);
-PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
-PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
-PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
-
-/* Reads what is ready: wait() tells, or the host has told. */
-PHX_PRIVATE void phx__node_links_wait(phx *p);
-PHX_PRIVATE void phx__node_links_given(phx *p, const struct pollfd *fds, int n);
-PHX_PRIVATE void phx__node_links_write(phx *p);
-PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
-PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
-
-PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
-PHX_PRIVATE void phx__node_links_close_all(phx *p);
-PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
-
-#endif
-
-/* ======== src/node/state.h ======== */
-/* state.h - struct phx, a list of what its files and rooms keep, and the functions of those files. */
-#ifdef PHX_LINES
-#line 1 "src/node/state.h"
-#endif
-#ifndef PHX_NODE_STATE_H
-#define PHX_NODE_STATE_H
-/* include "detect/detect.h" */
-/* include "dial/dial.h" */
-/* include "names/lost.h" */
-/* include "names/names.h" */
-/* include "node/addr.h" */
-/* include "node/base.h" */
-/* include "node/handover.h" */
-/* include "node/keys.h" */
-/* include "node/links.h" */
-/* include "node/samehost.h" */
-/* include "node/suspect.h" */
-/* include "node/trace.h" */
-/* include "os/os.h" */
-/* include "post/post.h" */
-/* include "route/route.h" */
+struct phx__peers {
+    struct phx__peer *at; /* by node */
+    uint32_t capacity;
+    struct phx__history *history;
+    uint32_t history_count, history_capacity;
+};
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
@@ -3843,10 +3706,119 @@ PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx_
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
+/* ready.c: reads what is ready, as wait() tells or as the host has told. */
+PHX_PRIVATE void phx__node_ready_wait(phx *p);
+PHX_PRIVATE void phx__node_ready_given(phx *p, const struct pollfd *fds, int n);
+
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
 PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
 PHX_PRIVATE void phx__node_step_free(phx *p);
+
+#endif
+
+/* ======== src/node/base.h ======== */
+/* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
+#ifdef PHX_LINES
+#line 1 "src/node/base.h"
+#endif
+#ifndef PHX_NODE_BASE_H
+#define PHX_NODE_BASE_H
+/* include "node/state.h" */
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* Text for people, at most capacity bytes with the final NUL. */
+struct phx__text {
+    char *out;
+    size_t capacity, size; /* size: of the whole text, also where it did not fit */
+};
+PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
+/* In a format %s is a string and %u a uint64_t; nothing else. */
+PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
+PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
+PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
+/* One line to the host, but only within a step. */
+PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
+PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_peers_free(phx *p);
+/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
+PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
+PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
+PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
+
+PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define PHX__NODE_LONG_QUEUE 262144u
+
+PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
+PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
+/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
+ * neighbours must not lose one of them meanwhile. */
+PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
+/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
+ * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
+ * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
+ * starts with everything. */
+PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
+PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
+/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
+ * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
+ * queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
+PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
+/* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
+PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
+
+#endif
+
+/* ======== src/node/links.h ======== */
+/* links.h - the node's connections: listeners, dials, one link per pair, reading and writing. */
+#ifdef PHX_LINES
+#line 1 "src/node/links.h"
+#endif
+#ifndef PHX_NODE_LINKS_H
+#define PHX_NODE_LINKS_H
+/* include "node/base.h" */
+
+PHX_PRIVATE int phx__node_links_open(phx *p);
+PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
+PHX_PRIVATE void phx__node_links_free(phx *p);
+
+PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
+PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
+
+/* For dial. */
+PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
+                                     const struct phx_address *to);
+PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
+PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
+
+PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
+PHX_PRIVATE void phx__node_links_write(phx *p);
+PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
+PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
+
+PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
+PHX_PRIVATE void phx__node_links_close_all(phx *p);
+PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 
 #endif
 
@@ -12866,7 +12838,6 @@ uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (of->at[middle].last < name)
             low = middle + 1;
         else
@@ -12905,7 +12876,6 @@ static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (x->at[middle].last < name)
             low = middle + 1;
         else
@@ -12985,7 +12955,6 @@ void phx__names_index_patch(struct phx__names_index *x, uint32_t node, const str
     while (x->state != PHX__NAMES_STALE && (i < old->count || j < new->count)) {
         const struct phx__claim *a = i < old->count ? &old->at[i] : NULL;
         const struct phx__claim *b = j < new->count ? &new->at[j] : NULL;
-
         if (index_is_same(x, a, b)) {
             i++;
             j++;
@@ -13104,7 +13073,6 @@ static int index_sweep_to(struct phx__names_index *x, struct index_heap *open, u
     while (open->count > 0) {
         struct index_item top = open->item[0];
         uint64_t end = top.last < until ? top.last : until;
-
         if (top.last < from) { /* it ended in another's shadow */
             index_heap_pop(open);
             continue;
@@ -13218,6 +13186,9 @@ uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name,
  * million claims a second take half a million years. */
 /* include "names/names.h" */
 
+/* One below the top, so that one more is always representable. */
+#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
 {
@@ -13237,7 +13208,6 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
             losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
@@ -13262,7 +13232,6 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
@@ -13295,7 +13264,6 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
         struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
-
         one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
         one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
         one->winner = winner;
@@ -13372,7 +13340,6 @@ static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t ga
         }
         if (j > i) {
             struct phx__claim held = at[--j]; /* out may be its own place */
-
             at[--out] = held;
             gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
         }
@@ -13386,7 +13353,6 @@ static void names_join(struct phx__names_of *own)
 
     for (i = 1; i < own->count; i++) {
         struct phx__claim *end = &own->at[out];
-
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
@@ -13402,24 +13368,11 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-
         for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
-}
-
-/* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
-{
-    const struct phx__claim *at = n->of[PHX__SELF].at;
-
-    if (j - i > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
-    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
-        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
-                             at[i].last < last ? at[i].last : last);
 }
 
 /* ---- Claims of others */
@@ -13427,8 +13380,8 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > PHX__NAMES_EPOCH_TOP)
-        out->epoch = PHX__NAMES_EPOCH_TOP;
+    if (out->epoch > NAMES_EPOCH_TOP)
+        out->epoch = NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -13444,7 +13397,6 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
         return 0;
     for (i = 0; i < count; i++) {
         const struct phx__claim *have = &n->of[node].at[i];
-
         names_decode(card, i, &c);
         if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
             return 0;
@@ -13493,7 +13445,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -13524,7 +13476,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
     struct phx__claim end;
-    uint32_t i, j, keep;
+    uint32_t i, j, k, keep;
     int left, right; /* does something remain there? */
 
     if (first > last)
@@ -13544,7 +13496,11 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
                       sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    names_unindex(n, i, j, first, last);
+    if (j - i > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
+    for (k = i; k < j && n->index.state != PHX__NAMES_STALE; k++)
+        phx__names_index_cut(&n->index, own->at[k].first > first ? own->at[k].first : first,
+                             own->at[k].last < last ? own->at[k].last : last);
     if (left)
         own->at[i].last = first - 1;
     memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
@@ -13638,7 +13594,6 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
         struct phx_range around = { 0, 0 };
-
         if (c->first > range->last)
             break;
         for (; c->epoch <= epoch && name <= end; name = around.last + 1) {
@@ -14066,42 +14021,6 @@ int phx__dial_pick_drop(struct phx__dial_picks *p, uint32_t node)
     for (p->count--; i < p->count; i++)
         p->at[i] = p->at[i + 1];
     return 1;
-}
-
-/* ======== src/dial/backoff.c ======== */
-/* backoff.c - how long to wait before the next dial of what has failed. */
-#ifdef PHX_LINES
-#line 1 "src/dial/backoff.c"
-#endif
-
-/* Random up to a bound that doubles ("full jitter"), so that a thousand nodes which lost the same hub at the
- * same moment do not come back at the same moment. */
-/* include "dial/backoff.h" */
-
-#define BACKOFF_DEAD_FACTOR 10u
-
-uint64_t phx__dial_backoff_between(struct phx__rnd *rnd, uint64_t low, uint64_t high)
-{
-    return high <= low ? low : low + phx__rnd_below(rnd, high - low + 1);
-}
-
-uint64_t phx__dial_backoff_slow(uint64_t retry_max_us)
-{
-    return retry_max_us * (retry_max_us <= UINT64_MAX / BACKOFF_DEAD_FACTOR ? BACKOFF_DEAD_FACTOR : 1);
-}
-
-/* Not below half of retry_min, which would be no wait at all. */
-uint64_t phx__dial_backoff_next(struct phx__rnd *rnd, uint64_t retry_min_us, uint64_t retry_max_us, int hub,
-                                uint32_t failures)
-{
-    uint64_t high = retry_max_us, low = retry_min_us / 2;
-    uint32_t shift = failures < 63 ? failures : 63;
-
-    if (!hub && failures >= PHX__DIAL_DEAD_ROUNDS)
-        high = phx__dial_backoff_slow(retry_max_us);
-    if (retry_min_us <= high >> shift)
-        high = retry_min_us << shift;
-    return phx__dial_backoff_between(rnd, low < high ? low : high, high);
 }
 
 /* ======== src/dial/addr.c ======== */
@@ -14697,19 +14616,20 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
  *        +------- back-off <---------------------------------------------------+
  *
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
- * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
- * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal without anybody's help.
+ * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
+ * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal by themselves.
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
  * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
- * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
- * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * call of the host recurses through the transport. A dial that ends while a target waits sets off the timer
+ * of the first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
- * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
- * the pair says whether the smaller or the larger id goes first.
+ * Both compute the same winner from the hash of the two ids, which favours nobody; the other one waits a
+ * second and then dials too, for it may be the only one that can (the peer is behind a NAT, or not told of us
+ * yet).
  *
  * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
  * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
@@ -14720,26 +14640,29 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
- * too small to see. A node that has max_links links dials only hubs it lacks.
+ * itself (pick.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
+ * small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
- * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
- * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
- * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
- * what remains of every life of a process that is started again at its port.
+ * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
+ * round early or gives an address up. And nothing is given up for good: an address that seems to be this node
+ * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
+ * node at all of whose addresses others have proved to live: a process that was started again at its port
+ * leaves one.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
  * hears of at once and once. */
 /* include "dial/dial.h" */
-/* include "dial/backoff.h" */
 
+/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
+ * be dead: from then on the wait may double up to DIAL_DEAD_FACTOR times retry_max. Hubs are exempt, the user
+ * named them. */
+#define DIAL_DEAD_ROUNDS 10u
+#define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
- * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
- * from dialling them all at once. */
+/* The other side's start: a dial and handshake, or two, over a slow path or on a host under load. The jitter
+ * keeps a node that learns of a thousand others at once from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
@@ -14749,8 +14672,7 @@ uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
- * now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
@@ -14775,11 +14697,11 @@ static void dial_clock(struct phx__dial *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
-    return phx__dial_backoff_between(d->rnd, low, high);
+    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
- * and a second is taken for a short one, and its next dial waits for a moment. */
+/* Only how long a link lasted matters. Ticks come round after 50 days: a link that lasted just that long is
+ * taken for a short one, and its next dial waits for a moment. */
 static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
@@ -14829,14 +14751,25 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
 
+/* The wait for what most probably fails again. */
 static uint64_t dial_slow(const struct phx__dial *d)
 {
-    return phx__dial_backoff_slow(d->limits.retry_max_us);
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
 }
 
+/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
 static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
-    return phx__dial_backoff_next(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
+    uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+        high = dial_slow(d);
+    if (d->limits.retry_min_us <= high >> shift)
+        high = d->limits.retry_min_us << shift;
+    return dial_between(d, low < high ? low : high, high);
 }
 
 /* ---- The queue of due targets */
@@ -14877,8 +14810,7 @@ static int dial_has_room(const struct phx__dial *d, uint64_t *next)
                                     phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
- * under way may have to give way. */
+/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
 static void dial_kick(struct phx__dial *d)
 {
     uint64_t at;
@@ -15029,8 +14961,8 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
-            t->failures = PHX__DIAL_DEAD_ROUNDS;
+        if (t->failures < DIAL_DEAD_ROUNDS)
+            t->failures = DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -15282,8 +15214,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     return 0;
 }
 
-/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
- * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+/* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_targets *ts = &d->targets;
@@ -15314,8 +15245,8 @@ static int dial_bounds(const struct phx__dial *d)
     return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
- * them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, targets at rest may dial again. That happens rarely, so
+ * this may look at all of them. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;
@@ -15538,8 +15469,7 @@ void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t no
         return;
     dial_close(d, t, i);
     dial_note(d, t, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
-     * address is due. */
+    /* An unproved "duplicate" is mostly true: then the link shows up before the next address is due. */
     if (error != PHX_EDUPLICATE || t->untried == 0)
         dial_go_on(d, t);
 }
@@ -19563,293 +19493,6 @@ void phx__post_free(struct phx__post *p)
     memset(p, 0, sizeof *p);
 }
 
-/* ======== src/node/base.c ======== */
-/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
-#ifdef PHX_LINES
-#line 1 "src/node/base.c"
-#endif
-/* include "node/state.h" */
-
-#include <stdarg.h>
-
-/* ---- Text ------------------------------------------------------------------------------------ */
-
-void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
-int phx__node_text_end(const struct phx__text *t)
-{
-    if (t->capacity > 0)
-        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
-    return t->size < INT_MAX ? (int)t->size : INT_MAX;
-}
-
-static void node_text_char(struct phx__text *t, char c)
-{
-    if (t->size + 1 < t->capacity)
-        t->out[t->size] = c;
-    t->size++;
-}
-
-static void node_text_string(struct phx__text *t, const char *s)
-{
-    while (*s != 0)
-        node_text_char(t, *s++);
-}
-
-static void node_text_number(struct phx__text *t, uint64_t v)
-{
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    node_text_string(t, digits + n);
-}
-
-/* printf would bring a library's worth of conversions, and a locale. */
-static void node_text_format(struct phx__text *t, const char *format, va_list ap)
-{
-    for (; *format != 0; format++) {
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
-            node_text_char(t, *format);
-    }
-}
-
-void phx__node_text_put(struct phx__text *t, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    node_text_format(t, format, ap);
-    va_end(ap);
-}
-
-const char *phx__node_state_text(enum phx_state state)
-{
-    static const char *const text[] = { "unknown",     "ok",     "suspect",
-                                        "unreachable", "failed", "left" };
-
-    return text[state];
-}
-
-const char *phx_strerror(int error)
-{
-    switch (error) {
-#define PHX_ERROR_TEXT(name, value, text) \
-    case value: return text;
-        PHX_ERRORS(PHX_ERROR_TEXT)
-#undef PHX_ERROR_TEXT
-    default: return "unknown error";
-    }
-}
-
-void phx__node_log(phx *p, int level, const char *format, ...)
-{
-    struct phx__text t;
-    char line[320];
-    va_list ap;
-
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
-        return;
-    phx__node_text_begin(&t, line, sizeof line);
-    va_start(ap, format);
-    node_text_format(&t, format, ap);
-    va_end(ap);
-    (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
-}
-
-/* ---- Peers ----------------------------------------------------------------------------------- */
-
-int phx__node_peer(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    uint32_t was = s->capacity;
-
-    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
-        return PHX_ENOMEM;
-    for (; was < s->capacity; was++)
-        s->at[was].link = s->at[was].via = PHX__NONE;
-    return 0;
-}
-
-struct phx__history *phx__node_history(const phx *p, uint32_t node)
-{
-    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
-
-    return i != 0 ? &p->peers.history[i - 1] : NULL;
-}
-
-struct phx__history *phx__node_note_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
-/* The last history takes the place of the one that goes. */
-void phx__node_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
-void phx__node_peers_free(phx *p)
-{
-    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
-}
-
-int phx__node_is_gone(const phx *p, uint32_t node)
-{
-    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
-
-    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
-}
-
-const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
-
-    return node < p->names.capacity ? &p->names.of[node] : &none;
-}
-
-void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-
-    memset(out, 0, sizeof *out);
-    out->id = p->ids.at[node];
-    out->hops = -1;
-    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
-    if (d != NULL) {
-        out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
-    }
-    out->ranges_count = phx__node_names(p, node)->count;
-}
-
-const struct phx_os *phx__node_os(phx *p)
-{
-    p->set.os_calls++;
-    return &p->os;
-}
-
-/* ---- Links and frames ------------------------------------------------------------------------ */
-
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
-{
-    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
-        return NULL;
-    return p->links.at[p->peers.at[node].link];
-}
-
-int phx__node_serves(const phx *p, const struct phx__link *l)
-{
-    return phx__node_link(p, l->peer) == l;
-}
-
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
-{
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
-    return NULL;
-}
-
-void phx__node_break(phx *p, struct phx__link *l)
-{
-    l->end.broken = PHX_ENOMEM;
-    p->set.ops->wants(p, l);
-}
-
-struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
-}
-
-void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_out_control_end(&p->set, l, w) != 0)
-        phx__node_break(p, l);
-}
-
-uint32_t phx__node_next(void *ctx, const struct phx_id *id)
-{
-    const phx *p = ctx;
-
-    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
-}
-
-int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
-        return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
-    phx__node_send_end(p, l, &w);
-    return 1;
-}
-
-/* ---- Cards ----------------------------------------------------------------------------------- */
-
-int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
-{
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-
-    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
-}
-
-uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
-{
-    struct phx__card card;
-
-    if (!phx__node_card(ctx, node, &card))
-        return 0;
-    memcpy(out, card.address, card.address_count * sizeof *out);
-    return card.address_count;
-}
-
 /* ======== src/node/keys.c ======== */
 /* keys.c - which keys a node has, where it may speak, and how often it logs what failed. */
 #ifdef PHX_LINES
@@ -21204,12 +20847,299 @@ void phx__node_trace_free(struct phx__node_trace *t)
 #undef TRACE_EACH
 #undef TRACE_BURST
 
+/* ======== src/node/base.c ======== */
+/* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
+#ifdef PHX_LINES
+#line 1 "src/node/base.c"
+#endif
+/* include "node/base.h" */
+
+#include <stdarg.h>
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
+{
+    t->out = out;
+    t->capacity = capacity;
+    t->size = 0;
+}
+
+int phx__node_text_end(const struct phx__text *t)
+{
+    if (t->capacity > 0)
+        t->out[t->size < t->capacity ? t->size : t->capacity - 1] = 0;
+    return t->size < INT_MAX ? (int)t->size : INT_MAX;
+}
+
+static void node_text_char(struct phx__text *t, char c)
+{
+    if (t->size + 1 < t->capacity)
+        t->out[t->size] = c;
+    t->size++;
+}
+
+static void node_text_string(struct phx__text *t, const char *s)
+{
+    while (*s != 0)
+        node_text_char(t, *s++);
+}
+
+static void node_text_number(struct phx__text *t, uint64_t v)
+{
+    char digits[21];
+    size_t n = sizeof digits;
+
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while ((v /= 10) != 0);
+    node_text_string(t, digits + n);
+}
+
+/* printf would bring a library's worth of conversions, and a locale. */
+static void node_text_format(struct phx__text *t, const char *format, va_list ap)
+{
+    for (; *format != 0; format++) {
+        if (format[0] == '%' && format[1] == 's')
+            node_text_string(t, va_arg(ap, const char *)), format++;
+        else if (format[0] == '%' && format[1] == 'u')
+            node_text_number(t, va_arg(ap, uint64_t)), format++;
+        else
+            node_text_char(t, *format);
+    }
+}
+
+void phx__node_text_put(struct phx__text *t, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    node_text_format(t, format, ap);
+    va_end(ap);
+}
+
+const char *phx__node_state_text(enum phx_state state)
+{
+    static const char *const text[] = { "unknown",     "ok",     "suspect",
+                                        "unreachable", "failed", "left" };
+
+    return text[state];
+}
+
+const char *phx_strerror(int error)
+{
+    switch (error) {
+#define PHX_ERROR_TEXT(name, value, text) \
+    case value: return text;
+        PHX_ERRORS(PHX_ERROR_TEXT)
+#undef PHX_ERROR_TEXT
+    default: return "unknown error";
+    }
+}
+
+void phx__node_log(phx *p, int level, const char *format, ...)
+{
+    struct phx__text t;
+    char line[320];
+    va_list ap;
+
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
+        || p->step.free_later)
+        return;
+    phx__node_text_begin(&t, line, sizeof line);
+    va_start(ap, format);
+    node_text_format(&t, format, ap);
+    va_end(ap);
+    (void)phx__node_text_end(&t);
+    p->cfg.on_log(p, level, line, p->cfg.user);
+}
+
+/* ---- Peers ----------------------------------------------------------------------------------- */
+
+int phx__node_peer(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    uint32_t was = s->capacity;
+
+    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
+        return PHX_ENOMEM;
+    for (; was < s->capacity; was++)
+        s->at[was].link = s->at[was].via = PHX__NONE;
+    return 0;
+}
+
+struct phx__history *phx__node_history(const phx *p, uint32_t node)
+{
+    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+
+    return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+struct phx__history *phx__node_note_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
+/* The last history takes the place of the one that goes. */
+void phx__node_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
+void phx__node_peers_free(phx *p)
+{
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
+}
+
+int phx__node_is_gone(const phx *p, uint32_t node)
+{
+    enum phx_state state = phx__detect_state(&p->detect, node, NULL);
+
+    return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
+}
+
+const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
+{
+    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+
+    return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
+void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    memset(out, 0, sizeof *out);
+    out->id = p->ids.at[node];
+    out->hops = -1;
+    out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
+    if (d != NULL) {
+        out->incarnation = d->incarnation;
+        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+        if (d->next != PHX__NONE)
+            out->next = p->ids.at[d->next];
+    }
+    out->ranges_count = phx__node_names(p, node)->count;
+}
+
+const struct phx_os *phx__node_os(phx *p)
+{
+    p->set.os_calls++;
+    return &p->os;
+}
+
+/* ---- Links and frames ------------------------------------------------------------------------ */
+
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
+{
+    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
+        return NULL;
+    return p->links.at[p->peers.at[node].link];
+}
+
+int phx__node_serves(const phx *p, const struct phx__link *l)
+{
+    return phx__node_link(p, l->peer) == l;
+}
+
+struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+{
+    while (*slot < p->links.size)
+        if (p->links.at[(*slot)++] != NULL)
+            return p->links.at[*slot - 1];
+    return NULL;
+}
+
+void phx__node_break(phx *p, struct phx__link *l)
+{
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
+}
+
+struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
+}
+
+void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
+        phx__node_break(p, l);
+}
+
+uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+{
+    const phx *p = ctx;
+
+    return phx__route_next(&p->route, phx__id_find(&p->ids, id));
+}
+
+int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__node_send_end(p, l, &w);
+    return 1;
+}
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+
+    return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
+}
+
+uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+{
+    struct phx__card card;
+
+    if (!phx__node_card(ctx, node, &card))
+        return 0;
+    memcpy(out, card.address, card.address_count * sizeof *out);
+    return card.address_count;
+}
+
 /* ======== src/node/frames.c ======== */
 /* frames.c - frames in go to their room, control frames of the rooms go out. */
 #ifdef PHX_LINES
 #line 1 "src/node/frames.c"
 #endif
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
 #define FRAMES_CARD_INLINE 16384u
@@ -21670,7 +21600,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
  *    find out.
  *  - A higher incarnation replaces everything of a lower one.
  */
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
  * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
@@ -21683,17 +21613,6 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
 #define LINKS_PAUSE (500 * PHX__MS)
 /* Bytes written to one link in one step. */
 #define LINKS_WRITE_LIMIT (1u << 20)
-/* Readiness asked for at once. */
-#define LINKS_READY 128
-/* After LINKS_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * LINKS_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
-#define LINKS_PREDICTED_AFTER 4u
-#define LINKS_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
-#define LINKS_PREDICTED_TIME (5 * PHX__MS)
-
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -21950,7 +21869,7 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void links_read(phx *p, struct phx__link *l)
+void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
@@ -22046,7 +21965,7 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            links_read(p, l);
+            phx__node_links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
         }
@@ -22403,7 +22322,8 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     return p->os.local(p->os.world, l->handle, here) == 0;
 }
 
-void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+/* What a link that has come up teaches of own addresses. */
+static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -22448,7 +22368,7 @@ static int links_up(void *ctx, struct phx__link *l)
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_links_learn_address(p, l);
+    links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
@@ -22467,7 +22387,7 @@ static void links_wants(void *ctx, struct phx__link *l)
     p->links.writers[p->links.writer_count++] = l->slot;
 }
 
-static void links_ready(phx *p, int handle, int events)
+void phx__node_links_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
     struct phx__link *l;
@@ -22488,7 +22408,7 @@ static void links_ready(phx *p, int handle, int events)
         links_wants(p, l);
     }
     if (events & PHX_READ)
-        links_read(p, l);
+        phx__node_links_read(p, l);
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -22503,104 +22423,6 @@ void phx__node_links_due(phx *p, uint32_t slot)
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
-}
-
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after LINKS_PREDICTED_AFTER right predictions
- * that link is read without a wait().
- *
- * The link that should be ready now, or NULL: there is no prediction. */
-static struct phx__link *links_predict(const phx *p)
-{
-    const struct phx__links *s = &p->links;
-    struct phx__link *l;
-
-    if (s->predicted < LINKS_PREDICTED_AFTER || s->predicted >= LINKS_PREDICTED_AFTER + LINKS_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + LINKS_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
-        return NULL;
-    l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
-}
-
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
-static int links_read_predicted(phx *p)
-{
-    struct phx__link *l = links_predict(p);
-    uint64_t before;
-
-    if (l == NULL)
-        return 0;
-    before = l->in.bytes;
-    p->links.last_ready = l->slot;
-    links_read(p, l);
-    if (l->in.bytes != before) {
-        p->links.predicted++;
-    } else {
-        p->links.predicted = 0;
-        p->step.more = 1;
-    }
-    return 1;
-}
-
-/* What wait() has found, for the next prediction. */
-static void links_learn_order(phx *p, const struct phx_ready *ready, int n)
-{
-    struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
-    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
-
-    if (slot >= s->size || last == NULL || last->after != slot)
-        s->predicted = 0;
-    else if (s->predicted < LINKS_PREDICTED_AFTER)
-        s->predicted++;
-    else
-        s->predicted = LINKS_PREDICTED_AFTER; /* begins again */
-    if (slot >= s->size)
-        return;
-    if (last != NULL)
-        last->after = slot;
-    s->last_ready = slot;
-}
-
-void phx__node_links_wait(phx *p)
-{
-    struct phx_ready ready[LINKS_READY];
-    int i, n;
-
-    if (links_read_predicted(p))
-        return;
-    p->set.os_calls++;
-    p->links.waited_at = p->now;
-    n = p->os.wait(p->os.world, ready, LINKS_READY);
-    links_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
-        links_ready(p, ready[i].handle, ready[i].events);
-    if (n == LINKS_READY)
-        p->step.more = 1;
-}
-
-void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
-{
-    int wake = phx__os_wake_handle(&p->os);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
-        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
-                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
-        if (events == 0 || fds[i].fd < 0)
-            continue;
-        if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
-        else
-            links_ready(p, fds[i].fd, events);
-    }
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -22700,12 +22522,128 @@ int phx__node_links_open(phx *p)
     return s->scratch == NULL ? PHX_ENOMEM : 0;
 }
 
+/* ======== src/node/ready.c ======== */
+/* ready.c - which links have something to read: wait() tells, the host does, or a prediction. */
+#ifdef PHX_LINES
+#line 1 "src/node/ready.c"
+#endif
+/* include "node/links.h" */
+
+/* Readiness asked for at once. */
+#define READY_MOST 128
+/* After READY_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * READY_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define READY_PREDICTED_AFTER 4u
+#define READY_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define READY_PREDICTED_TIME (5 * PHX__MS)
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after READY_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *ready_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < READY_PREDICTED_AFTER || s->predicted >= READY_PREDICTED_AFTER + READY_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + READY_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int ready_read_predicted(phx *p)
+{
+    struct phx__link *l = ready_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->in.bytes;
+    p->links.last_ready = l->slot;
+    phx__node_links_read(p, l);
+    if (l->in.bytes != before) {
+        p->links.predicted++;
+    } else {
+        p->links.predicted = 0;
+        p->step.more = 1;
+    }
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void ready_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < READY_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = READY_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+void phx__node_ready_wait(phx *p)
+{
+    struct phx_ready ready[READY_MOST];
+    int i, n;
+
+    if (ready_read_predicted(p))
+        return;
+    p->set.os_calls++;
+    p->links.waited_at = p->now;
+    n = p->os.wait(p->os.world, ready, READY_MOST);
+    ready_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+    if (n == READY_MOST)
+        p->step.more = 1;
+}
+
+void phx__node_ready_given(phx *p, const struct pollfd *fds, int n)
+{
+    int wake = phx__os_wake_handle(&p->os);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_links_ready(p, fds[i].fd, events);
+    }
+}
+
 /* ======== src/node/wiring.c ======== */
 /* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
 #ifdef PHX_LINES
 #line 1 "src/node/wiring.c"
 #endif
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
@@ -23215,7 +23153,7 @@ int phx__node_wiring_open(phx *p)
  *
  * This file takes no decision that a room could take.
  */
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* What could not be taken in for lack of memory is looked at again after this. */
 #define STEP_LATE (500 * PHX__MS)
@@ -23534,9 +23472,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_links_wait(p);
+        phx__node_ready_wait(p);
     else
-        phx__node_links_given(p, ready, n);
+        phx__node_ready_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_all_read(&p->detect);
@@ -23683,7 +23621,7 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
  * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
  * only the host knows what its clock means.
  */
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
@@ -23857,7 +23795,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
  * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
  * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
  */
-/* include "node/state.h" */
+/* include "node/base.h" */
 
 /* Ranges of names in the label of a node: a picture is not a list. */
 #define DUMP_LABEL_NAMES 4u
@@ -24063,7 +24001,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 #ifdef PHX_LINES
 #line 1 "src/node/api.c"
 #endif
-/* include "node/state.h" */
+/* include "node/links.h" */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 

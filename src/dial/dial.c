@@ -10,19 +10,20 @@
  *        +------- back-off <---------------------------------------------------+
  *
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
- * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
- * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal without anybody's help.
+ * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
+ * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal by themselves.
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
  * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
- * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
- * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * call of the host recurses through the transport. A dial that ends while a target waits sets off the timer
+ * of the first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
- * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
- * the pair says whether the smaller or the larger id goes first.
+ * Both compute the same winner from the hash of the two ids, which favours nobody; the other one waits a
+ * second and then dials too, for it may be the only one that can (the peer is behind a NAT, or not told of us
+ * yet).
  *
  * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
  * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
@@ -33,26 +34,29 @@
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
- * too small to see. A node that has max_links links dials only hubs it lacks.
+ * itself (pick.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
+ * small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
- * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
- * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
- * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
- * what remains of every life of a process that is started again at its port.
+ * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
+ * round early or gives an address up. And nothing is given up for good: an address that seems to be this node
+ * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
+ * node at all of whose addresses others have proved to live: a process that was started again at its port
+ * leaves one.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
  * hears of at once and once. */
 #include "dial/dial.h"
-#include "dial/backoff.h"
 
+/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
+ * be dead: from then on the wait may double up to DIAL_DEAD_FACTOR times retry_max. Hubs are exempt, the user
+ * named them. */
+#define DIAL_DEAD_ROUNDS 10u
+#define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
- * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
- * from dialling them all at once. */
+/* The other side's start: a dial and handshake, or two, over a slow path or on a host under load. The jitter
+ * keeps a node that learns of a thousand others at once from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
@@ -62,8 +66,7 @@
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
- * now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
@@ -88,11 +91,11 @@ static void dial_clock(struct phx__dial *d, uint64_t now)
 /* Uniform in low..high. */
 static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
-    return phx__dial_backoff_between(d->rnd, low, high);
+    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
- * and a second is taken for a short one, and its next dial waits for a moment. */
+/* Only how long a link lasted matters. Ticks come round after 50 days: a link that lasted just that long is
+ * taken for a short one, and its next dial waits for a moment. */
 static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
@@ -142,14 +145,25 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
 
+/* The wait for what most probably fails again. */
 static uint64_t dial_slow(const struct phx__dial *d)
 {
-    return phx__dial_backoff_slow(d->limits.retry_max_us);
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
 }
 
+/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
 static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
-    return phx__dial_backoff_next(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
+    uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+        high = dial_slow(d);
+    if (d->limits.retry_min_us <= high >> shift)
+        high = d->limits.retry_min_us << shift;
+    return dial_between(d, low < high ? low : high, high);
 }
 
 /* ---- The queue of due targets */
@@ -190,8 +204,7 @@ static int dial_has_room(const struct phx__dial *d, uint64_t *next)
                                     phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
- * under way may have to give way. */
+/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
 static void dial_kick(struct phx__dial *d)
 {
     uint64_t at;
@@ -342,8 +355,8 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
-            t->failures = PHX__DIAL_DEAD_ROUNDS;
+        if (t->failures < DIAL_DEAD_ROUNDS)
+            t->failures = DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -595,8 +608,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     return 0;
 }
 
-/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
- * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+/* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_targets *ts = &d->targets;
@@ -627,8 +639,8 @@ static int dial_bounds(const struct phx__dial *d)
     return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
- * them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, targets at rest may dial again. That happens rarely, so
+ * this may look at all of them. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;
@@ -851,8 +863,7 @@ void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t no
         return;
     dial_close(d, t, i);
     dial_note(d, t, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
-     * address is due. */
+    /* An unproved "duplicate" is mostly true: then the link shows up before the next address is due. */
     if (error != PHX_EDUPLICATE || t->untried == 0)
         dial_go_on(d, t);
 }

@@ -35,7 +35,6 @@ uint32_t phx__names_index_claim(const struct phx__names_of *of, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (of->at[middle].last < name)
             low = middle + 1;
         else
@@ -74,7 +73,6 @@ static uint32_t index_segment(const struct phx__names_index *x, uint64_t name)
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-
         if (x->at[middle].last < name)
             low = middle + 1;
         else
@@ -154,7 +152,6 @@ void phx__names_index_patch(struct phx__names_index *x, uint32_t node, const str
     while (x->state != PHX__NAMES_STALE && (i < old->count || j < new->count)) {
         const struct phx__claim *a = i < old->count ? &old->at[i] : NULL;
         const struct phx__claim *b = j < new->count ? &new->at[j] : NULL;
-
         if (index_is_same(x, a, b)) {
             i++;
             j++;
@@ -273,7 +270,6 @@ static int index_sweep_to(struct phx__names_index *x, struct index_heap *open, u
     while (open->count > 0) {
         struct index_item top = open->item[0];
         uint64_t end = top.last < until ? top.last : until;
-
         if (top.last < from) { /* it ended in another's shadow */
             index_heap_pop(open);
             continue;

@@ -3,8 +3,6 @@
 #define PHX_NAMES_INDEX_H
 #include "wire/route.h"
 
-/* One below the top, so that one more is always representable. */
-#define PHX__NAMES_EPOCH_TOP (UINT64_MAX - 1)
 /* More changed claims than this in one call are left to a rebuild. At 100,000 segments one costs a memmove of
  * 1.2 MB on average, up to 0.1 ms, and a rebuild measured 5 to 6 ms. */
 #define PHX__NAMES_PATCH_MAX 64u

@@ -28,6 +28,9 @@
  * million claims a second take half a million years. */
 #include "names/names.h"
 
+/* One below the top, so that one more is always representable. */
+#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
 {
@@ -47,7 +50,6 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
             losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
@@ -72,7 +74,6 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
@@ -105,7 +106,6 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
     names_conflict_shift(n, surplus);
     for (i = 0; i < surplus; i++) {
         struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
-
         one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
         one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
         one->winner = winner;
@@ -182,7 +182,6 @@ static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t ga
         }
         if (j > i) {
             struct phx__claim held = at[--j]; /* out may be its own place */
-
             at[--out] = held;
             gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
         }
@@ -196,7 +195,6 @@ static void names_join(struct phx__names_of *own)
 
     for (i = 1; i < own->count; i++) {
         struct phx__claim *end = &own->at[out];
-
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
@@ -212,24 +210,11 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-
         for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
-}
-
-/* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
-{
-    const struct phx__claim *at = n->of[PHX__SELF].at;
-
-    if (j - i > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
-    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
-        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
-                             at[i].last < last ? at[i].last : last);
 }
 
 /* ---- Claims of others */
@@ -237,8 +222,8 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > PHX__NAMES_EPOCH_TOP)
-        out->epoch = PHX__NAMES_EPOCH_TOP;
+    if (out->epoch > NAMES_EPOCH_TOP)
+        out->epoch = NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -254,7 +239,6 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
         return 0;
     for (i = 0; i < count; i++) {
         const struct phx__claim *have = &n->of[node].at[i];
-
         names_decode(card, i, &c);
         if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
             return 0;
@@ -303,7 +287,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -334,7 +318,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
     struct phx__claim end;
-    uint32_t i, j, keep;
+    uint32_t i, j, k, keep;
     int left, right; /* does something remain there? */
 
     if (first > last)
@@ -354,7 +338,11 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
                       sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    names_unindex(n, i, j, first, last);
+    if (j - i > PHX__NAMES_PATCH_MAX)
+        n->index.state = PHX__NAMES_STALE;
+    for (k = i; k < j && n->index.state != PHX__NAMES_STALE; k++)
+        phx__names_index_cut(&n->index, own->at[k].first > first ? own->at[k].first : first,
+                             own->at[k].last < last ? own->at[k].last : last);
     if (left)
         own->at[i].last = first - 1;
     memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
@@ -448,7 +436,6 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
         struct phx_range around = { 0, 0 };
-
         if (c->first > range->last)
             break;
         for (; c->epoch <= epoch && name <= end; name = around.last + 1) {

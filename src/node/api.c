@@ -1,5 +1,5 @@
 /* api.c - the public calls that are not a step. */
-#include "node/state.h"
+#include "node/links.h"
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
-#include "node/state.h"
+#include "node/base.h"
 
 #include <stdarg.h>
 

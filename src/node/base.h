@@ -1,7 +1,7 @@
 /* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifndef PHX_NODE_BASE_H
 #define PHX_NODE_BASE_H
-#include "link/link.h"
+#include "node/state.h"
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -19,29 +19,6 @@ PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
-
-/* What the node keeps of each other node beside the rooms' own arrays. */
-struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
-};
-
-/* ... and of those with which something was amiss. */
-struct phx__history {
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* why the link was lost */
-    uint32_t node;              /* whose */
-};
-
-struct phx__peers {
-    struct phx__peer *at; /* by node */
-    uint32_t capacity;
-    struct phx__history *history;
-    uint32_t history_count, history_capacity;
-};
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);

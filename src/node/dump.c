@@ -7,7 +7,7 @@
  * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
  * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
  */
-#include "node/state.h"
+#include "node/base.h"
 
 /* Ranges of names in the label of a node: a picture is not a list. */
 #define DUMP_LABEL_NAMES 4u

@@ -1,5 +1,5 @@
 /* frames.c - frames in go to their room, control frames of the rooms go out. */
-#include "node/state.h"
+#include "node/base.h"
 
 /* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
 #define FRAMES_CARD_INLINE 16384u

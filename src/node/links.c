@@ -13,7 +13,7 @@
  *    find out.
  *  - A higher incarnation replaces everything of a lower one.
  */
-#include "node/state.h"
+#include "node/links.h"
 
 /* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
  * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
@@ -26,17 +26,6 @@
 #define LINKS_PAUSE (500 * PHX__MS)
 /* Bytes written to one link in one step. */
 #define LINKS_WRITE_LIMIT (1u << 20)
-/* Readiness asked for at once. */
-#define LINKS_READY 128
-/* After LINKS_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * LINKS_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
-#define LINKS_PREDICTED_AFTER 4u
-#define LINKS_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
-#define LINKS_PREDICTED_TIME (5 * PHX__MS)
-
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -293,7 +282,7 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void links_read(phx *p, struct phx__link *l)
+void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
     int err = phx__link_read(&p->set, l);
@@ -389,7 +378,7 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            links_read(p, l);
+            phx__node_links_read(p, l);
             if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
                 phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
         }
@@ -746,7 +735,8 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     return p->os.local(p->os.world, l->handle, here) == 0;
 }
 
-void phx__node_links_learn_address(phx *p, const struct phx__link *l)
+/* What a link that has come up teaches of own addresses. */
+static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -791,7 +781,7 @@ static int links_up(void *ctx, struct phx__link *l)
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
-    phx__node_links_learn_address(p, l);
+    links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
@@ -810,7 +800,7 @@ static void links_wants(void *ctx, struct phx__link *l)
     p->links.writers[p->links.writer_count++] = l->slot;
 }
 
-static void links_ready(phx *p, int handle, int events)
+void phx__node_links_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
     struct phx__link *l;
@@ -831,7 +821,7 @@ static void links_ready(phx *p, int handle, int events)
         links_wants(p, l);
     }
     if (events & PHX_READ)
-        links_read(p, l);
+        phx__node_links_read(p, l);
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -846,104 +836,6 @@ void phx__node_links_due(phx *p, uint32_t slot)
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
     phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
-}
-
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after LINKS_PREDICTED_AFTER right predictions
- * that link is read without a wait().
- *
- * The link that should be ready now, or NULL: there is no prediction. */
-static struct phx__link *links_predict(const phx *p)
-{
-    const struct phx__links *s = &p->links;
-    struct phx__link *l;
-
-    if (s->predicted < LINKS_PREDICTED_AFTER || s->predicted >= LINKS_PREDICTED_AFTER + LINKS_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + LINKS_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
-        return NULL;
-    l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
-}
-
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
-static int links_read_predicted(phx *p)
-{
-    struct phx__link *l = links_predict(p);
-    uint64_t before;
-
-    if (l == NULL)
-        return 0;
-    before = l->in.bytes;
-    p->links.last_ready = l->slot;
-    links_read(p, l);
-    if (l->in.bytes != before) {
-        p->links.predicted++;
-    } else {
-        p->links.predicted = 0;
-        p->step.more = 1;
-    }
-    return 1;
-}
-
-/* What wait() has found, for the next prediction. */
-static void links_learn_order(phx *p, const struct phx_ready *ready, int n)
-{
-    struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
-    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
-
-    if (slot >= s->size || last == NULL || last->after != slot)
-        s->predicted = 0;
-    else if (s->predicted < LINKS_PREDICTED_AFTER)
-        s->predicted++;
-    else
-        s->predicted = LINKS_PREDICTED_AFTER; /* begins again */
-    if (slot >= s->size)
-        return;
-    if (last != NULL)
-        last->after = slot;
-    s->last_ready = slot;
-}
-
-void phx__node_links_wait(phx *p)
-{
-    struct phx_ready ready[LINKS_READY];
-    int i, n;
-
-    if (links_read_predicted(p))
-        return;
-    p->set.os_calls++;
-    p->links.waited_at = p->now;
-    n = p->os.wait(p->os.world, ready, LINKS_READY);
-    links_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
-        links_ready(p, ready[i].handle, ready[i].events);
-    if (n == LINKS_READY)
-        p->step.more = 1;
-}
-
-void phx__node_links_given(phx *p, const struct pollfd *fds, int n)
-{
-    int wake = phx__os_wake_handle(&p->os);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
-        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
-                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
-        if (events == 0 || fds[i].fd < 0)
-            continue;
-        if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
-        else
-            links_ready(p, fds[i].fd, events);
-    }
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

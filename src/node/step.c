@@ -14,7 +14,7 @@
  *
  * This file takes no decision that a room could take.
  */
-#include "node/state.h"
+#include "node/links.h"
 
 /* What could not be taken in for lack of memory is looked at again after this. */
 #define STEP_LATE (500 * PHX__MS)
@@ -333,9 +333,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_links_wait(p);
+        phx__node_ready_wait(p);
     else
-        phx__node_links_given(p, ready, n);
+        phx__node_ready_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_all_read(&p->detect);

@@ -1,5 +1,5 @@
 /* wiring.c - the brains of the node: what each asks of the others, of links and of the host. */
-#include "node/state.h"
+#include "node/links.h"
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u

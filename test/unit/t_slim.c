@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "node/state.h"
+#include "node/links.h"
 #endif
 
 #define NODES 4096u
@@ -243,34 +243,27 @@ static double known_behind(struct known *k, uint32_t links, uint32_t count, int 
 
 /* ---- Addresses and keys ------------------------------------------------------------------------ */
 
-static unsigned char local_host;
-
-static int some_local(void *w, int h, struct phx_address *out)
-{
-    (void)w, (void)h;
-    memset(out, 0, sizeof *out);
-    out->family = PHX_IPV4;
-    out->ip[0] = 10;
-    out->ip[3] = local_host;
-    return 0;
-}
-
 static void test_own_addresses(void)
 {
     /* Goal: a host with many addresses has not moved because its links come from each in turn. Method: 20
      * addresses, three times around. */
-    struct phx__link l;
+    struct phx_id id = id_of(1);
+    struct phx_address here, none;
+    struct phx__node_addr_link l = { &id, &none, &none, 0, 0, 0 };
     struct known k;
     uint32_t i;
 
-    memset(&l, 0, sizeof l);
+    memset(&here, 0, sizeof here);
+    memset(&none, 0, sizeof none);
+    here.family = PHX_IPV4;
+    here.ip[0] = 10;
     known_begin(&k, 0, 100);
-    k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
-        local_host = (unsigned char)(1 + i % 20);
-        phx__node_links_learn_address(k.p, &l);
+        here.ip[3] = (unsigned char)(1 + i % 20);
+        (void)phx__node_addr_learn(&k.p->addr, &l, &here);
     }
-    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u",
+       k.p->addr.here_count);
     known_end(&k);
 }
 
