@@ -1,4 +1,4 @@
-/* t_spec.c - the encoders of wire.c against the second parser, which knows only WIRE.md. */
+/* t_spec.c - the encoders of wire/ against the second parser, which knows only WIRE.md. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
