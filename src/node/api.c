@@ -503,7 +503,7 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
             return PHX_EINVAL;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    return phx__post_send(&p->post, m, p->now);
+    return phx__post_send(&p->post, m);
 }
 
 static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
@@ -530,7 +530,7 @@ int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data,
     if (p->leave.closing)
         return PHX_ECLOSED;
     api_fill(&m, &iov, to, from, tag, data, size);
-    return phx__post_send(&p->post, &m, p->now);
+    return phx__post_send(&p->post, &m);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -557,7 +557,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
             return PHX_ERANGE;
     if (p->leave.closing)
         return PHX_ECLOSED;
-    return phx__post_multicast_send(&p->post, c, p->now);
+    return phx__post_multicast_send(&p->post, c);
 }
 
 int phx_cancel(phx *p, uint64_t token)

@@ -365,7 +365,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_data_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -387,7 +387,7 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
 
     if (!phx__node_serves(p, l))
         return;
-    phx__post_recv_placed(&p->post, head, size, payload, p->now);
+    phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
 
@@ -407,7 +407,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     int err;
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
     return err;
 }
@@ -433,7 +433,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

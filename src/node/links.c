@@ -898,7 +898,7 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;

@@ -156,9 +156,9 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation, p->now);
+        phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
-    phx__post_sched_route(&p->post, node, p->now);
+    phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
                               p->now);
     peer = &p->peers.at[node];
@@ -215,7 +215,7 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post, p->now);
+        phx__post_box_names(&p->post);
     }
     step_renew_card(p);
 }
@@ -264,7 +264,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
@@ -299,14 +299,14 @@ static void step_leave(phx *p)
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post, p->now);
+        phx__post_settle(&p->post);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
     phx__node_links_close_all(p);
-    phx__post_box_close_all(&p->post, p->now);
+    phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -345,7 +345,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_dial_deferred(p);
     if (step_has_news(p))
         step_settle(p);
-    p->step.more |= phx__post_run(&p->post, p->now);
+    p->step.more |= phx__post_run(&p->post);
     if (p->leave.closing)
         step_leave(p);
     if (step_has_news(p))
@@ -355,7 +355,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
     if (p->links.writer_count > 0)
         phx__node_links_write(p);

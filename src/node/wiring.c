@@ -41,7 +41,7 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
+        phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
@@ -440,9 +440,10 @@ static int wiring_open_rooms(phx *p)
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
                                    c->incarnation << 32 };
-    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
-                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
-                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+    struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
+                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
+                                  wiring_wants, wiring_segment, wiring_member,
+                                  c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon };
     int err;
 
