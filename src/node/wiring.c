@@ -461,24 +461,21 @@ static int wiring_open_rooms(phx *p)
 static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
-    struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
-                                               wiring_release, wiring_take, wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
-                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
+                                 p, phx__node_next, phx__node_send, wiring_life };
+    struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
+                                               wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
-    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
-                                         wiring_why, wiring_traced };
-    uint32_t hops = p->cfg.hop_limit;
+    struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err;
 
     phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
     phx__node_addr_init(&p->addr, &addr);
-    phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
-                           p->cfg.relay, &suspect);
-    err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,
-                                  &handover);
+    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
+    err = phx__node_handover_init(&p->handover, &env, &handover);
     if (err == 0)
-        err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
+        err = phx__node_trace_init(&p->trace, &env, &trace);
     return err != 0 ? err : wiring_open_keys(p);
 }
 
