@@ -38,7 +38,7 @@
 #define HANDOVER_MAX 1024u
 /* A range that is handed has no holes, so it has several stretches only where others have taken names
  * meanwhile. Stretches beyond this come with the next HAND. */
-#define HANDOVER_STRETCHES 64u
+#define HANDOVER_STRETCHES 64
 
 /* ---- What is under way ----------------------------------------------------------------------- */
 
@@ -152,6 +152,28 @@ void phx__node_handover_free(struct phx__node_handover *h)
     phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
 }
 
+/* What of this range a node holds by claims up to this epoch, as this one knows: at most `most` stretches,
+ * adjacent ones joined. How many, or PHX_ENOMEM. */
+static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
+                         struct phx_range *out, int most)
+{
+    struct phx_range held;
+    int got, n = 0;
+
+    while ((got = h->ops.held(h->env.ctx, node, &range, epoch, &held)) == 1) {
+        if (n > 0 && out[n - 1].last + 1 == held.first)
+            out[n - 1].last = held.last;
+        else if (n < most)
+            out[n++] = held;
+        else
+            break;
+        if (held.last >= range.last)
+            break;
+        range.first = held.last + 1;
+    }
+    return got < 0 ? got : n;
+}
+
 /* ---- The giver ------------------------------------------------------------------------------- */
 
 static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
@@ -199,24 +221,6 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
     phx__timer_set(h->env.timers, h->timer, next);
 }
 
-/* 0 if this node holds all of the range. */
-static int handover_check_held(struct phx__node_handover *h, struct phx_range range)
-{
-    struct phx_range held;
-    int got;
-
-    for (;;) {
-        got = h->ops.held(h->env.ctx, PHX__SELF, &range, UINT64_MAX, &held);
-        if (got < 0)
-            return got;
-        if (got == 0 || held.first > range.first)
-            return PHX_ENOTFOUND;
-        if (held.last >= range.last)
-            return 0;
-        range.first = held.last + 1;
-    }
-}
-
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
@@ -239,10 +243,13 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
                             uint64_t epoch, uint64_t now)
 {
     struct phx__node_handover_item *it;
-    int err;
+    struct phx_range own;
+    int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
-    if ((err = handover_check_held(h, range)) != 0)
+    if (err < 0)
         return err;
+    if (err == 0 || own.first > range.first || own.last < range.last)
+        return PHX_ENOTFOUND;
     if ((err = handover_check_others(h, &range, &h->env.ids->at[heir])) != 0)
         return err > 0 ? 0 : err;
     if (h->count == HANDOVER_MAX)
@@ -261,39 +268,19 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-/* What of it the giver holds, as this node knows: how many stretches, adjacent ones joined. */
-static uint32_t handover_offered(struct phx__node_handover *h, uint32_t giver, const struct phx__hand *hand,
-                                 struct phx_range *out)
-{
-    struct phx_range rest, held;
-    uint32_t n = 0;
-
-    rest.first = hand->first;
-    rest.last = hand->last;
-    while (h->ops.held(h->env.ctx, giver, &rest, hand->epoch, &held) == 1) {
-        if (n > 0 && out[n - 1].last + 1 == held.first)
-            out[n - 1].last = held.last;
-        else if (n < HANDOVER_STRETCHES)
-            out[n++] = held;
-        else
-            break;
-        if (held.last >= rest.last)
-            break;
-        rest.first = held.last + 1;
-    }
-    return n;
-}
-
 static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    struct phx_range part[HANDOVER_STRETCHES];
-    uint32_t i, n, giver = phx__id_find(h->env.ids, &hand->giver);
+    struct phx_range part[HANDOVER_STRETCHES], range;
+    uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
     uint64_t incarnation;
+    int i, n;
 
     if (giver == PHX__NONE || giver == PHX__SELF
         || !h->env.life(h->env.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
         return;
-    n = handover_offered(h, giver, hand, part);
+    range.first = hand->first;
+    range.last = hand->last;
+    n = handover_held(h, giver, range, hand->epoch, part, HANDOVER_STRETCHES);
     for (i = 0; i < n && h->ops.take(h->env.ctx, &part[i], &hand->giver); i++)
         continue;
 }
