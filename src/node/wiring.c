@@ -339,22 +339,21 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key shown[PHX__NODE_KEYS];
     phx *p = ctx;
     uint32_t i;
 
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     for (i = 0; i < count; i++) {
-        shown[i].data = p->set.keys[i].data = keys[i].data;
-        shown[i].size = p->set.keys[i].size = keys[i].size;
+        p->set.keys[i].data = keys[i].data;
+        p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+        phx__tls_keys(p->set.tls, p->cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -470,7 +469,7 @@ static int wiring_open_own(phx *p)
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err;
 
-    phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
+    p->samehost.enabled = p->cfg.same_host != 0;
     phx__node_addr_init(&p->addr, &addr);
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
     err = phx__node_handover_init(&p->handover, &env, &handover);
