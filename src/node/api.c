@@ -594,19 +594,19 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 
 size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
+    const struct phx__dest *d;
+    struct phx_node at;
     size_t n = 0;
     uint32_t node;
 
     for (node = 1; node < p->ids.size; node++) {
-        const struct phx__dest *d = phx__route_dest(&p->route, node);
-        if (d == NULL)
+        if ((d = phx__route_dest(&p->route, node)) == NULL)
             continue;
         if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].id = p->ids.at[node];
-            if (d->next != PHX__NONE)
-                out[n].next = p->ids.at[d->next];
-            out[n].hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
+            phx__node_fill(p, node, &at);
+            out[n].id = at.id;
+            out[n].next = at.next;
+            out[n].hops = at.hops;
             out[n].seq = d->seq;
             out[n].feasible_seq = d->feasible_seq;
             out[n].feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;

@@ -96,17 +96,6 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
            || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* 1 if it is about the life that we know and the number that we know or a later one. A number so late that
- * the owner would not go beyond it is refused: nobody could refute that rumour. */
-static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r)
-{
-    uint64_t incarnation;
-    uint32_t seq;
-
-    return node != PHX__NONE && s->env.life(s->env.ctx, node, &incarnation, &seq)
-           && r->incarnation == incarnation && r->seq >= seq && r->seq - seq < SUSPECT_AHEAD;
-}
-
 /* To the neighbours that are not adjacent to the one that it came from (PHX__NONE: it is our own), and to the
  * accused: perhaps only the way back is broken. A rumour that is lost for lack of memory costs time only: the
  * insurance covers it. */
@@ -137,34 +126,35 @@ void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-/* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
+/* A new number says that we live, and the neighbour that asks gets it at once. */
 static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
 {
     struct phx__request q;
-    uint64_t incarnation;
-    uint32_t seq;
 
-    if (!s->env.life(s->env.ctx, PHX__SELF, &incarnation, &seq) || r->incarnation != incarnation
-        || r->seq < seq || r->seq == UINT32_MAX)
-        return;
-    q.id = s->env.ids->at[PHX__SELF];
+    q.id = r->id;
     q.incarnation = r->incarnation;
     q.seq = r->seq + 1;
     s->ops.refute(s->env.ctx, from, &q);
 }
 
+/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
     struct phx__suspect r;
-    uint32_t node;
+    uint64_t incarnation;
+    uint32_t node, seq;
 
     if (phx__wire_link_get_suspect(f, &r) != 0)
         return PHX_EPROTO;
     node = phx__id_find(s->env.ids, &r.id);
-    if (node == PHX__SELF) {
+    if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
+        || r.incarnation != incarnation || r.seq < seq)
+        return 0; /* of another life, or refuted */
+    if (node == PHX__SELF && r.seq != UINT32_MAX) {
         suspect_refute(s, from, &r);
-    } else if (node != from && suspect_is_credible(s, node, &r) && !suspect_is_old(s, node, &r, now)
+    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+               && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
         if (f->hops > 1 && s->env.relay)

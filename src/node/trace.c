@@ -35,11 +35,6 @@
 
 /* ---- Frames out ------------------------------------------------------------------------------ */
 
-static uint32_t trace_way(const struct phx__node_trace *t, const struct phx_id *id)
-{
-    return t->env.way(t->env.ctx, id);
-}
-
 static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
                        int hops)
 {
@@ -54,7 +49,7 @@ static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx
 static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
     struct phx__trace q;
-    uint32_t next = trace_way(t, &it->out.target);
+    uint32_t next = t->env.way(t->env.ctx, &it->out.target);
 
     memset(&q, 0, sizeof q);
     q.target = it->out.target;
@@ -187,7 +182,7 @@ int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, 
 static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct phx__trace *q, int has_way,
                          uint64_t now)
 {
-    uint32_t node = phx__id_find(t->env.ids, &q->target), way = trace_way(t, &q->source);
+    uint32_t node = phx__id_find(t->env.ids, &q->target), way = t->env.way(t->env.ctx, &q->source);
     int hops = t->ops.distance(t->env.ctx, node);
     struct phx__trace a;
 
@@ -210,7 +205,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
-    uint32_t way = trace_way(t, &q->target);
+    uint32_t way = t->env.way(t->env.ctx, &q->target);
     int has_way = way != PHX__NONE && way != from;
 
     if (f->hops > 1 && has_way && t->env.relay)
