@@ -62,11 +62,11 @@ static int api_time(uint64_t us, uint64_t least_ms)
 /* Below 10 ms a heartbeat is a spin. */
 static int api_detector_check(const struct phx_detector *d)
 {
-    return api_within(d->monitors, 1, 255) && api_time(d->interval_us, 10) && api_time(d->insurance_us, 10)
-                   && api_time(d->timeout_us, 10) && api_time(d->broken_us, 10)
-                   && d->insurance_us >= d->interval_us
-               ? 0
-               : PHX_EINVAL;
+    int valid = api_within(d->monitors, 1, 255) && api_time(d->interval_us, 10)
+                && api_time(d->insurance_us, 10) && api_time(d->timeout_us, 10)
+                && api_time(d->broken_us, 10) && d->insurance_us >= d->interval_us;
+
+    return valid ? 0 : PHX_EINVAL;
 }
 
 int phx_set_detector(phx *p, const struct phx_detector *d)
@@ -308,14 +308,11 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t at = phx_deadline(p);
-    uint64_t ms;
+    uint64_t ms, at = phx_deadline(p);
 
     if (at == UINT64_MAX)
         return -1;
-    if (at <= now_us)
-        return 0;
-    ms = (at - now_us - 1) / PHX__MS + 1;
+    ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
@@ -452,14 +449,14 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
         return 0;
     for (i = phx__names_lost_at(&p->lost, first);
          i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
+        if (n++ >= capacity)
+            continue;
+        *out = p->lost.now.at[i];
+        if (out->range.first < first)
+            out->range.first = first;
+        if (out->range.last > last)
+            out->range.last = last;
+        out++;
     }
     return n;
 }
@@ -554,13 +551,9 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 0; node < p->ids.size; node++) {
-        if (phx__route_dest(&p->route, node) == NULL)
-            continue;
-        if (n < capacity)
-            phx__node_fill(p, node, &out[n]);
-        n++;
-    }
+    for (node = 0; node < p->ids.size; node++)
+        if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
+            phx__node_fill(p, node, &out[n - 1]);
     return n;
 }
 
@@ -571,23 +564,21 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     uint32_t slot = 0;
 
     while ((l = phx__node_each_link(p, &slot)) != NULL) {
-        if (l->state == PHX__LINK_CLOSED)
+        if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].handle = l->handle;
-            out[n].up = phx__node_serves(p, l);
-            out[n].dialer = l->dialer;
-            out[n].same_host = l->same_host;
-            out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-            out[n].peer = l->id;
-            out[n].address = l->address;
-            out[n].since_us = l->since;
-            out[n].bytes_in = l->in.bytes;
-            out[n].bytes_out = l->out.bytes;
-            out[n].queued_bytes = phx__link_out_queued(l);
-        }
-        n++;
+        memset(out, 0, sizeof *out);
+        out->handle = l->handle;
+        out->up = phx__node_serves(p, l);
+        out->dialer = l->dialer;
+        out->same_host = l->same_host;
+        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
+        out->peer = l->id;
+        out->address = l->address;
+        out->since_us = l->since;
+        out->bytes_in = l->in.bytes;
+        out->bytes_out = l->out.bytes;
+        out->queued_bytes = phx__link_out_queued(l);
+        out++;
     }
     return n;
 }
@@ -600,18 +591,16 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     uint32_t node;
 
     for (node = 1; node < p->ids.size; node++) {
-        if ((d = phx__route_dest(&p->route, node)) == NULL)
+        if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            phx__node_fill(p, node, &at);
-            out[n].id = at.id;
-            out[n].next = at.next;
-            out[n].hops = at.hops;
-            out[n].seq = d->seq;
-            out[n].feasible_seq = d->feasible_seq;
-            out[n].feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        }
-        n++;
+        phx__node_fill(p, node, &at);
+        out->id = at.id;
+        out->next = at.next;
+        out->hops = at.hops;
+        out->seq = d->seq;
+        out->feasible_seq = d->feasible_seq;
+        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
+        out++;
     }
     return n;
 }
