@@ -17,7 +17,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  route/table route/route names/index names/names names/lost detect/detect
  dial/slot dial/pick dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
- node/keys node/samehost node/addr node/suspect node/handover node/trace node/state node/base
+ node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state node/base
  node/links"
 sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  base/ratelimit

@@ -1340,7 +1340,7 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 struct phx__link_key {
-    uint8_t *data;
+    const uint8_t *data;
     size_t size;
 };
 
@@ -2470,7 +2470,7 @@ struct phx__post_returns {
     uint32_t confirmed; /* the source has taken in all up to this one */
     uint32_t seen;      /* the source knew of all up to this one when it put the latest message that came */
     uint32_t all;       /* messages put without knowledge of this return go back, whatever their name */
-    uint8_t *list;      /* the unconfirmed ones, encoded */
+    uint8_t *list;      /* the unconfirmed ones, encoded as in an ack */
     uint32_t capacity;  /* bytes of it */
     struct phx__map refused; /* name -> its latest return */
 };
@@ -2485,8 +2485,6 @@ PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uin
 PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
                                       const struct phx__return *t);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
-/* Writes the returns into an ack. The list is borrowed until the next change. */
-PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a);
 
 #endif
 
@@ -2524,8 +2522,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* Its m->size bytes, and what follows them in a run. */
-PHX_PRIVATE void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to);
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
@@ -2552,7 +2550,6 @@ struct phx__flow_open {
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
     struct phx__flow_record *record;
-    uint8_t *frame;
 };
 
 struct phx__flow_rtt {
@@ -2588,9 +2585,6 @@ struct phx__flow_out {
     struct phx__flow_open open;
 };
 
-PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
-                                     const struct phx_id *target, const struct phx_id *source, int hops,
-                                     size_t own, size_t window);
 /* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
 /* Frees what an empty flow keeps for the next message. */
@@ -2599,14 +2593,10 @@ PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
 /* Appends it to the last frame, if that is open and has room: 1, or 0. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                                         uint64_t tag, size_t size);
-/* One more return was taken in. */
-PHX_PRIVATE void phx__post_flow_saw(struct phx__flow_out *o);
+/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
-PHX_PRIVATE size_t phx__post_flow_frame_size(const struct phx__flow_record *r);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
@@ -2619,16 +2609,11 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. */
 PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
+/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost.
+ * silent: no ack came in time, so the next may take twice as long. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* rto_at passed: lost, and the timeout doubles. */
-PHX_PRIVATE void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
 
-/* How many records the message at index has. Index 0 may be in the middle of one. */
-PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
-/* Where the last message begins; count > 0. */
-PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
@@ -2650,34 +2635,8 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-enum phx__flow_taken {
-    PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__post_flow_took or _turn_back */
-    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__post_flow_turn_back */
-    PHX__FLOW_SKIPPED   /* taken, and dropped: broken by its sender */
-};
-/* Starts over, dropping what was there. */
-PHX_PRIVATE void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch);
-/* Takes the next fragment, if not FIRST and LAST; before a first one the flow has got a part. */
-PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                    struct phx__message *m);
-/* Takes a frame that is FIRST and LAST: in *m the fields that an application is told, and the run's. Then
- * phx__post_flow_took. */
-PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                           struct phx__message *m);
-/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open gives
- * the flow one, which may be NULL (no memory), and drops what was there. */
-PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
-PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
-                                     struct phx__block *part);
-/* Where the payload of the next fragment belongs: 1, or 0: nowhere. */
-PHX_PRIVATE int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                     struct phx__place *out);
-PHX_PRIVATE void phx__post_flow_took(struct phx__flow_in *in);
-/* The next fragment is taken, and its message is returned. */
-PHX_PRIVATE void phx__post_flow_turn_back(struct phx__flow_in *in, int flags);
-/* The sender may never send the rest of what is here. */
-PHX_PRIVATE void phx__post_flow_give_up(struct phx__flow_in *in);
+/* A link that still reads into the part will find that it is retired. */
+PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif
 
@@ -2762,7 +2721,6 @@ struct phx__post_store {
     ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_drop_boxes(struct phx__post_store *s); /* with all queued messages */
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
@@ -2777,27 +2735,17 @@ PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
-/* Holds m->body, or copies; NULL: no memory. */
-PHX_PRIVATE struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s,
-                                                           const struct phx__message *m);
-/* Frees one that is in no mailbox. */
-PHX_PRIVATE void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q);
-PHX_PRIVATE void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
-/* Behind all that came back. */
-PHX_PRIVATE void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
-/* Takes out the one behind `before`, or the first if that is NULL. */
-PHX_PRIVATE struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
-                                                     struct phx__queued *before);
+/* Queues a message behind `before`, NULL: in front of all. Holds m->body, or copies. NULL: no memory. */
+PHX_PRIVATE struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
+                                                    struct phx__queued *before, const struct phx__message *m);
+/* Drops the one behind `before`, or the first. */
+PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b,
+                                      struct phx__queued *before);
 /* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);
 
-/* A multicast with this many members; NULL: no memory. */
-PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
-                                                                 size_t members);
-/* or NULL */
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
-PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
@@ -2829,6 +2777,7 @@ struct phx__post_limits {
 
 struct phx__post_ops {
     void *ctx;
+    const uint64_t *now; /* the caller's clock, which stands still during a call */
     /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
@@ -2963,7 +2912,6 @@ struct phx__post {
     struct phx__timers *timers;
     struct phx__post_ops ops;
     struct phx__post_limits limits;
-    uint64_t now;                 /* of the call we are in */
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
@@ -3051,9 +2999,9 @@ PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *fram
 /* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
  * transit in turn. Returns the bytes; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
-                                        size_t budget, uint64_t now);
+                                        size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
-PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
 
@@ -3082,54 +3030,50 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
-    struct phx__post_peer *peer;
-    enum phx__box_state state; /* of the mailbox, or of the one it would get */
+    struct phx__post_peer *peer; /* of a BOUND or FLOWING one */
+    enum phx__box_state state;   /* of the mailbox, or of the one it would get */
+    struct phx__waiter **waiters; /* where to wait for room */
 };
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+/* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
-                                       struct phx__post_way *way, struct phx__waiter ***waiters);
+                                       struct phx__post_way *way);
 PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
 /* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
  * ended. */
 PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
 /* May the host send more to the peer? What waits in mailboxes counts, too. */
 PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
-/* Messages left the peer's flow: phx__post_box_run_rooms serves those who wait for room. */
-PHX_PRIVATE void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those who wait for room */
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* Frees a peer's mailboxes that have nothing under way. */
-PHX_PRIVATE void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer);
 /* A frame in the peer's flow has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* Opens the gates that can be, after anything that calls phx__post_box_landed. */
-PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
-PHX_PRIVATE void phx__post_box_retry(struct phx__post *p); /* REFUSED ones */
-PHX_PRIVATE void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_expire_held(struct phx__post *p);
+/* After all calls of the former three: mailboxes and waiters may have room. */
+PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
+/* PHX__TIMER_POST (arg: node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
+PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
-PHX_PRIVATE void phx__post_box_names(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 /* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
  * now, or fails. */
-PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
 /* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
-PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif
 
@@ -3143,7 +3087,7 @@ PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p, uint64_t now);
 /* include "post/box.h" */
 
 /* Accepts a message to many: to how many, or an error, and then nothing was accepted. */
-PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now);
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
 
 #endif
 
@@ -3159,26 +3103,22 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 /* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
  * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
-                                    const struct phx__frame *f, uint64_t now);
+                                    const struct phx__frame *f);
 /* The same for a CAST frame. */
-PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now);
+PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f);
 /* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read to.
  * Once that is read: the head again and the payload (NULL: another link was faster). */
 PHX_PRIVATE size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size,
                                         struct phx__place *out);
 PHX_PRIVATE void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size,
-                                       const uint8_t *payload, uint64_t now);
+                                       const uint8_t *payload);
 /* Where the next fragment of a message from this node would go, with no size: 1 or 0. */
 PHX_PRIVATE int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out);
 /* An ACK for this node. gap: frame flag PHX__ACK_GAP. */
-PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now);
+PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap);
 
-/* The fields that all messages of one frame have in common. */
-PHX_PRIVATE void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m,
-                                        uint32_t source, struct phx_message *out);
 /* Gives a message to the application. */
-PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m,
-                                        struct phx_message *out);
+PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
 /* Reports the application's buffers that were abandoned. */
 PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
 
@@ -3202,15 +3142,13 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
  * != 1). Never calls an op but `owner`, `next` and `wants`. */
-PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
+PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m);
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
-PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
+PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
-PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 /* Sends all acks that are owed, also those that could wait: this node is about to leave. */
-PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif
 
@@ -3224,14 +3162,10 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
 /* include "base/ratelimit.h" */
 
 #define PHX__NODE_KEYS 2u
-struct phx__node_key {
-    uint8_t *data;
-    size_t size;
-};
 struct phx__node_keys_ops {
     void *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
-    void (*changed)(void *ctx, const struct phx__node_key *keys, uint32_t count);
+    void (*changed)(void *ctx, const struct phx_key *keys, uint32_t count);
     int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
     int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(void *ctx, void *out, size_t size);
@@ -3239,8 +3173,8 @@ struct phx__node_keys_ops {
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx__node_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
-    uint32_t count;                          /* 0: the empty key */
+    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
     struct phx__ratelimit lines; /* of the log, by peer and reason */
@@ -3289,11 +3223,10 @@ PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const 
 /* include "base/addr.h" */
 
 struct phx__node_samehost {
-    int enabled;           /* 0 or 1 */
+    int enabled;           /* 0 or 1: cfg.same_host; the rest begins as zero */
     uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
 };
 
-PHX_PRIVATE void phx__node_samehost_init(struct phx__node_samehost *s, int enabled);
 PHX_PRIVATE void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener); /* below 32 */
 /* Is a companion of this listener to be opened? */
 PHX_PRIVATE int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener);
@@ -3353,6 +3286,33 @@ PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx_
 
 #endif
 
+/* ======== src/node/env.h ======== */
+/* env.h - what handover, suspect and trace are all given: ids, timers, and a way to send frames. */
+#ifdef PHX_LINES
+#line 1 "src/node/env.h"
+#endif
+#ifndef PHX_NODE_ENV_H
+#define PHX_NODE_ENV_H
+/* include "base/timer.h" */
+/* include "wire/link.h" */
+
+struct phx__node_env {
+    struct phx__mem *mem;
+    struct phx__ids *ids;
+    struct phx__timers *timers;
+    int hop_limit, relay;
+    void *ctx; /* of these functions, and of the brain's own */
+    /* The next hop towards this id, or PHX__NONE. */
+    uint32_t (*way)(void *ctx, const struct phx_id *id);
+    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
+     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    /* 1, and which life of a node is known, and its number (NULL: not asked for); or 0. */
+    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+};
+
+#endif
+
 /* ======== src/node/suspect.h ======== */
 /* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
 #ifdef PHX_LINES
@@ -3361,14 +3321,10 @@ PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx_
 #ifndef PHX_NODE_SUSPECT_H
 #define PHX_NODE_SUSPECT_H
 /* include "base/rnd.h" */
-/* include "wire/link.h" */
+/* include "node/env.h" */
 /* include "wire/route.h" */
 
 struct phx__node_suspect_ops {
-    void *ctx;
-    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
     uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
     int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
     int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
@@ -3383,21 +3339,18 @@ struct phx__node_suspect_rumour { /* the last one about a node */
     uint32_t node;
 };
 struct phx__node_suspect {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
+    struct phx__node_env env;
+    struct phx__node_suspect_ops ops;
     struct phx__rnd *rnd;
     const struct phx_detector *limits;
-    struct phx__node_suspect_ops ops;
-    int hop_limit, relay;
     struct phx__node_suspect_rumour *at;
     uint32_t count, capacity;
     struct phx__map places; /* node -> its place in at */
 };
 
 /* *limits may change. */
-PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__rnd *rnd,
-                                        const struct phx_detector *limits, int hop_limit, int relay,
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
+                                        struct phx__rnd *rnd, const struct phx_detector *limits,
                                         const struct phx__node_suspect_ops *ops);
 PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
 /* A link with this node is silent: tells all. */
@@ -3422,18 +3375,9 @@ PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t 
 #endif
 #ifndef PHX_NODE_HANDOVER_H
 #define PHX_NODE_HANDOVER_H
-/* include "base/timer.h" */
-/* include "wire/link.h" */
+/* include "node/env.h" */
 
 struct phx__node_handover_ops {
-    void *ctx;
-    /* The next hop towards this id, or PHX__NONE. */
-    uint32_t (*way)(void *ctx, const struct phx_id *id);
-    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
-     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    /* 1, and which life of a node is known, and its number; or 0. */
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
     /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
      * PHX_ENOMEM. */
     int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
@@ -3450,20 +3394,16 @@ struct phx__node_handover_item {
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
 };
 struct phx__node_handover {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__timers *timers;
+    struct phx__node_env env;
     struct phx__node_handover_ops ops;
-    int hop_limit, relay;
     struct phx__node_handover_item *at; /* the oldest first */
     uint32_t count, capacity;
     uint32_t timer;
 };
 
 /* 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__timers *timers, int hop_limit,
-                                        int relay, const struct phx__node_handover_ops *ops);
+PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
+                                        const struct phx__node_handover_ops *ops);
 PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
 /* This node holds the range by claims up to this epoch, and gives it to the heir: 0, PHX_ENOTFOUND (it does
  * not hold all), PHX_ESTATE (some goes to another), PHX_ELIMIT, PHX_ENOMEM. */
@@ -3492,36 +3432,26 @@ PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const s
 #endif
 #ifndef PHX_NODE_TRACE_H
 #define PHX_NODE_TRACE_H
-/* include "base/timer.h" */
-/* include "wire/link.h" */
+/* include "node/env.h" */
 
 struct phx__node_trace_ops {
-    void *ctx;
-    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send: as in handover.h */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
     int (*random)(void *ctx, uint64_t *out); /* 0, or no random numbers are to be had */
-    int (*distance)(void *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known */
+    int (*distance)(void *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known, or PHX__NONE */
     int (*why)(void *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
     void (*done)(void *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
 };
 struct phx__node_trace_item {
-    struct phx_id target;
-    uint64_t token, key;
-    uint64_t until;   /* the end of the wait; UINT64_MAX: not begun */
-    int why;          /* why there is no own link with the target; 0: there is one */
-    uint32_t asked;   /* hops 1..asked are asked about */
-    uint32_t end;     /* the hop where the way ends; 0: not known yet */
-    int result;       /* with end */
+    struct phx_trace out; /* what the host is told; out.hops is `hops`, result counts with end */
+    uint64_t key;
+    uint64_t until;       /* the end of the wait */
+    int asked;            /* hops 1..asked are asked about; 0: not begun */
+    int end;              /* the hop where the way ends; 0: not known yet */
     struct phx_hop *hops; /* hop_limit of them */
     uint64_t *sent_at;    /* as many, behind them in the same block */
 };
 struct phx__node_trace {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__timers *timers;
+    struct phx__node_env env;
     struct phx__node_trace_ops ops;
-    uint32_t hop_limit;
-    int relay;
     struct phx__node_trace_item *at;
     uint32_t count, capacity;
     uint32_t timer;
@@ -3529,8 +3459,7 @@ struct phx__node_trace {
 };
 
 /* 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__node_trace_init(struct phx__node_trace *t, struct phx__mem *mem, struct phx__ids *ids,
-                                     struct phx__timers *timers, uint32_t hop_limit, int relay,
+PHX_PRIVATE int phx__node_trace_init(struct phx__node_trace *t, const struct phx__node_env *env,
                                      const struct phx__node_trace_ops *ops);
 PHX_PRIVATE void phx__node_trace_free(struct phx__node_trace *t);
 /* The next step begins it: 0, PHX_ENOTFOUND, PHX_ELIMIT, PHX_EIO, PHX_ENOMEM. */
@@ -15700,13 +15629,6 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
     return 0;
 }
 
-void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a)
-{
-    a->returns = r->list;
-    a->return_base = r->confirmed;
-    a->return_count = (uint16_t)(r->count - r->confirmed);
-}
-
 /* ======== src/post/flow.c ======== */
 /* flow.c - one flow's numbers, frames and windows, from one node to another. */
 #ifdef PHX_LINES
@@ -15792,7 +15714,7 @@ struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32
     return &o->ring[(o->first + index) & (o->capacity - 1)];
 }
 
-size_t phx__post_flow_frame_size(const struct phx__flow_record *r)
+static size_t flow_frame_size(const struct phx__flow_record *r)
 {
     return (size_t)r->head_size + r->body_size;
 }
@@ -15817,7 +15739,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
 {
-    size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
@@ -15853,10 +15775,10 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= phx__post_flow_frame_size(&r);
+        o->bytes -= flow_frame_size(&r);
         if (o->base + o->count < o->sent) {
             o->sent--;
-            o->flying -= phx__post_flow_frame_size(&r);
+            o->flying -= flow_frame_size(&r);
         }
         if (o->base + o->count < o->left)
             o->left--;
@@ -15866,18 +15788,6 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 }
 
 /* ---- Life */
-
-void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                         const struct phx_id *source, int hops, size_t own, size_t window)
-{
-    memset(o, 0, sizeof *o);
-    o->mem = mem;
-    o->target = *target;
-    o->source = *source;
-    o->hops = hops;
-    o->own = own;
-    phx__post_flow_restart(o, 0, window);
-}
 
 void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
 {
@@ -15933,14 +15843,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
- * NULL: no memory. */
+/* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
+ * block, a reference to that. The ring has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
-                                         size_t payload, size_t inlined)
+                                         size_t size, struct phx__block *body, size_t at)
 {
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
-    size_t head_size = flow_head_size(flags);
+    size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
     struct phx__flow_record *r;
     struct phx__writer w;
@@ -15959,15 +15869,16 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.total = m->size;
     d.seen = o->seen;
     d.payload = NULL;
-    d.size = payload;
+    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
     r->head_size = (uint16_t)(head_size + inlined);
-    r->body = NULL;
-    r->body_at = r->body_size = 0;
+    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
+    r->body_at = (uint32_t)at;
+    r->body_size = (uint32_t)(size - inlined);
     r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
@@ -15976,7 +15887,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->multicast = m->multicast;
     tail->used += r->head_size;
     o->count++;
-    o->bytes += r->head_size;
+    o->bytes += flow_frame_size(r);
     return r;
 }
 
@@ -15998,7 +15909,8 @@ int phx__post_flow_message_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
+/* Its m->size bytes, and what follows them in a run. */
+static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -16015,57 +15927,61 @@ void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
     }
 }
 
+struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+{
+    struct phx__block *body;
+
+    if (m->body != NULL)
+        return phx__buf_block_hold(m->body);
+    body = phx__buf_block_new(mem, m->size);
+    if (body != NULL) {
+        flow_copy(m, body->data);
+        body->used = m->size;
+    }
+    return body;
+}
+
 /* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
     return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
- * have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
+/* A small message, or a run. Others may join it, as many as the tail has room for, up to a bound: a frame as
+ * large as the credit would have to wait for all before it. */
+static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
-    size_t left = o->tail->capacity - o->tail->used;
+    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
     size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
+                                          NULL, m->rest);
 
+    if (r == NULL)
+        return PHX_ENOMEM;
+    flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
-        return;
+        return 0;
+    left = o->tail->capacity - o->tail->used;
     o->open.box = m->box;
     o->open.from = m->from;
     o->open.tag = m->tag;
     o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
     o->open.record = r;
-    o->open.frame = flow_frame(r);
-}
-
-/* A small message, or a run. */
-static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
-{
-    size_t size = m->size + m->rest_size;
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
-                                          size, size);
-
-    if (r == NULL)
-        return PHX_ENOMEM;
-    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
-    r->body_at = m->rest;
-    flow_open(o, m, r);
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
-                             size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
 {
     struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
-    uint8_t *at;
+    uint8_t *frame, *at;
     int flags;
 
-    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
+    if (from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_data_flags(o->open.frame);
+    frame = flow_frame(r);
+    flags = phx__wire_data_flags(frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
@@ -16074,7 +15990,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     need = head + size;
     if (need > o->open.left)
         return NULL;
-    at = o->open.frame + r->head_size;
+    at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_data_put_more(&w, flags, tag, size);
     o->open.left -= (uint32_t)need;
@@ -16082,7 +15998,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_data_stretch(o->open.frame, flags, r->head_size);
+    phx__wire_data_stretch(frame, flags, r->head_size);
     return at + head;
 }
 
@@ -16093,10 +16009,10 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
+    to = phx__post_flow_room(o, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_message_copy(m, to);
+    flow_copy(m, to);
     return 1;
 }
 
@@ -16107,28 +16023,21 @@ static size_t flow_fragment(const struct phx__message *m)
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body)
 {
+    size_t at = m->body == NULL || m->size == 0 ? 0 : (size_t)(m->data - body->data), done = 0, size;
     uint32_t before = o->count;
-    size_t done = 0, size;
 
     do {
-        struct phx__flow_record *r;
         int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, place, size, 0);
-        if (r == NULL) {
+        if (flow_add(o, m, place, size, body, at + done) == NULL) {
             phx__post_flow_truncate(o, before);
             return PHX_ENOMEM;
         }
-        r->body = phx__buf_block_hold(body);
-        r->body_at = (uint32_t)(at + done);
-        r->body_size = (uint32_t)size;
-        o->bytes += size;
         done += size;
     } while (done < m->size);
     return 0;
@@ -16149,15 +16058,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
-    } else if (body != NULL) {
-        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
-        body = phx__buf_block_new(o->mem, m->size);
-        if (body == NULL)
-            return PHX_ENOMEM;
-        phx__post_flow_message_copy(m, body->data);
-        body->used = m->size;
-        err = flow_put_large(o, m, body, 0);
+        body = phx__post_flow_body(o->mem, m);
+        err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -16178,7 +16081,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     if (credit > o->allowed)
         credit = o->allowed;
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
+    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
 }
@@ -16187,7 +16090,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
 {
     int again = o->sent < o->left;
 
-    o->flying += phx__post_flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
+    o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
@@ -16216,23 +16119,12 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
-    o->bytes -= phx__post_flow_frame_size(r);
+    o->bytes -= flow_frame_size(r);
     if (o->base < o->sent)
-        o->flying -= phx__post_flow_frame_size(r);
+        o->flying -= flow_frame_size(r);
     else
         o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
     o->base++;
-}
-
-static uint64_t flow_rto(const struct phx__flow_out *o)
-{
-    uint64_t rto = 4 * o->rtt.smoothed;
-
-    if (rto == 0)
-        return FLOW_RTO_NEW;
-    if (rto > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* after a host slept through a round trip */
-    return rto > FLOW_RTO_MIN ? rto : FLOW_RTO_MIN;
 }
 
 void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
@@ -16249,17 +16141,13 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->rto = flow_rto(o);
+    o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
+    if (o->rto > FLOW_RTO_MAX)
+        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
-}
-
-void phx__post_flow_saw(struct phx__flow_out *o)
-{
-    o->seen++;
-    o->open.box = NULL; /* its head has the former number */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -16270,7 +16158,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 {
     size_t half = o->allowed / 2;
 
@@ -16281,34 +16169,11 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
-}
-
-void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now)
-{
-    phx__post_flow_lost(o, now);
-    o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+    if (silent)
+        o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
 }
 
 /* ---- Messages in the flow */
-
-uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
-{
-    uint32_t i = index;
-
-    while ((phx__post_flow_at(o, i)->flags & PHX__DATA_LAST) == 0)
-        i++;
-    PHX_ASSERT(i < o->count);
-    return i - index + 1;
-}
-
-uint32_t phx__post_flow_last(const struct phx__flow_out *o)
-{
-    uint32_t i = o->count - 1;
-
-    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i--;
-    return i;
-}
 
 void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
@@ -16351,7 +16216,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= phx__post_flow_frame_size(r);
+            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;
@@ -16368,8 +16233,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
-/* A link that still reads into it will find that it is retired. */
-static void flow_drop_part(struct phx__flow_in *in)
+void phx__post_flow_drop_part(struct phx__flow_in *in)
 {
     struct phx__block *part = in->part;
 
@@ -16378,141 +16242,6 @@ static void flow_drop_part(struct phx__flow_in *in)
     if (part != NULL)
         phx__buf_block_retire(part);
     phx__buf_block_drop(part);
-}
-
-void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch)
-{
-    flow_drop_part(in);
-    in->state = PHX__FLOW_ALL;
-    in->next = 0;
-    in->done = 0;
-    in->epoch = epoch;
-}
-
-void phx__post_flow_took(struct phx__flow_in *in)
-{
-    flow_drop_part(in);
-    in->next++;
-    in->done = 0;
-}
-
-void phx__post_flow_turn_back(struct phx__flow_in *in, int flags)
-{
-    phx__post_flow_took(in);
-    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
-}
-
-void phx__post_flow_give_up(struct phx__flow_in *in)
-{
-    if (in->part != NULL && !in->opened)
-        in->state = PHX__FLOW_HALF;
-    flow_drop_part(in);
-}
-
-/* What the first fragment says. */
-static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
-{
-    m->to = d->to;
-    m->from = d->from;
-    m->tag = d->tag;
-    m->size = (size_t)d->total;
-    m->data = d->payload;
-    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
-    m->rest = d->more;
-    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
-}
-
-void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                               struct phx__message *m)
-{
-    flow_drop_part(in); /* there is one if the sender broke off a message */
-    in->state = PHX__FLOW_ALL;
-    flow_read_first(m, d, flags);
-}
-
-/* A fragment behind one that was returned or given up. */
-static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
-{
-    if (last && in->state == PHX__FLOW_HALF) {
-        *m = in->message;
-        return PHX__FLOW_CUT;
-    }
-    in->next++;
-    in->done = 0;
-    if (last)
-        in->state = PHX__FLOW_ALL;
-    return PHX__FLOW_MORE;
-}
-
-int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
-{
-    const struct phx__message *m = &in->message;
-
-    return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
-           && m->size == d->total;
-}
-
-void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
-{
-    flow_drop_part(in); /* there is one if the sender broke off a message */
-    memset(&in->message, 0, sizeof in->message);
-    in->message.limit = PHX__NEVER;
-    flow_read_first(&in->message, d, 0);
-    in->part = part;
-    in->opened = part != NULL;
-}
-
-/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
-static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
-{
-    size_t room = in->part->capacity - in->part->used;
-
-    return last ? size == room : size < room;
-}
-
-int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                         struct phx__place *out)
-{
-    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-
-    if (in->part == NULL || in->opened != first || in->state != PHX__FLOW_ALL
-        || !flow_fits(in, d->size, last))
-        return 0;
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = d->size;
-    out->got = 0;
-    return 1;
-}
-
-/* The payload is copied into the part unless it was read into place. A last fragment counts at
- * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that is
- * skipped finds no part and is skipped, too. */
-int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
-{
-    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-
-    if (first)
-        in->state = PHX__FLOW_ALL;
-    else if (in->state != PHX__FLOW_ALL)
-        return flow_take_rest(in, last, m);
-    if (in->part == NULL || in->opened != first || !flow_fits(in, d->size, last)) {
-        phx__post_flow_took(in); /* its sender broke it off, or cannot count */
-        return PHX__FLOW_SKIPPED;
-    }
-    in->opened = 0;
-    if (d->payload != in->part->data + in->part->used)
-        memcpy(in->part->data + in->part->used, d->payload, d->size);
-    if (!last) {
-        in->part->used += d->size;
-        in->next++;
-        in->done = 0;
-        return PHX__FLOW_MORE;
-    }
-    *m = in->message;
-    m->body = in->part;
-    m->data = in->part->data;
-    return PHX__FLOW_WHOLE;
 }
 
 /* ======== src/post/store.c ======== */
@@ -16554,19 +16283,6 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
     phx__ring_init(&s->multicasts);
-}
-
-void phx__post_store_drop_boxes(struct phx__post_store *s)
-{
-    while (s->count > 0) {
-        struct phx__box *b = s->boxes[s->count - 1];
-
-        /* A release callback may cancel, and so close this mailbox or another. */
-        if (b->head != NULL)
-            phx__post_store_queued_drop(s, phx__post_store_take(s, b, NULL));
-        else
-            phx__post_store_close(s, b);
-    }
 }
 
 void phx__post_store_free(struct phx__post_store *s)
@@ -16670,39 +16386,6 @@ size_t phx__post_store_cost(size_t size)
     return size + STORE_OVERHEAD;
 }
 
-struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s, const struct phx__message *m)
-{
-    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q);
-
-    if (q == NULL)
-        return NULL;
-    q->next = NULL;
-    q->message = *m;
-    q->message.iov = NULL;
-    q->message.iov_count = 0;
-    if (m->body != NULL) {
-        phx__buf_block_hold(m->body);
-        return q;
-    }
-    q->message.body = phx__buf_block_new(s->mem, m->size);
-    if (q->message.body == NULL) {
-        phx__mem_put(s->mem, q, sizeof *q);
-        return NULL;
-    }
-    q->message.data = q->message.body->data;
-    q->message.body->used = m->size;
-    phx__post_flow_message_copy(m, q->message.body->data);
-    return q;
-}
-
-void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q)
-{
-    struct phx__block *body = q->message.body;
-
-    phx__mem_put(s->mem, q, sizeof *q);
-    phx__buf_block_drop(body); /* may call the host */
-}
-
 /* It joins the mailbox, or leaves it. */
 static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
                         int leaves)
@@ -16718,41 +16401,42 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
-void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
+                                        struct phx__queued *before, const struct phx__message *m)
 {
-    q->next = NULL;
-    if (b->head == NULL)
-        b->head = q;
-    else
-        b->tail->next = q;
-    b->tail = q;
-    store_count(s, b, q, 0);
-}
+    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q), **at = before == NULL ? &b->head : &before->next;
 
-void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
-{
-    struct phx__queued **at = b->last_returned == NULL ? &b->head : &b->last_returned->next;
-
+    if (q == NULL)
+        return NULL;
+    q->message = *m;
+    q->message.body = phx__post_flow_body(s->mem, m);
+    if (q->message.body == NULL) {
+        phx__mem_put(s->mem, q, sizeof *q);
+        return NULL;
+    }
+    if (m->body == NULL)
+        q->message.data = q->message.body->data;
     q->next = *at;
     *at = q;
     if (q->next == NULL)
         b->tail = q;
     store_count(s, b, q, 0);
+    return q;
 }
 
-struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
-                                         struct phx__queued *before)
+void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *before)
 {
     struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
+    struct phx__block *body = q->message.body;
 
     *from = q->next;
     if (b->tail == q)
         b->tail = before;
     if (b->last_returned == q)
         b->last_returned = before;
-    q->next = NULL;
     store_count(s, b, q, 1);
-    return q;
+    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(body); /* may call the host */
 }
 
 void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b, struct phx__message *m)
@@ -16760,14 +16444,14 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     struct phx__queued *q = b->head;
 
     *m = q->message;
+    phx__buf_block_hold(m->body);
     if (m->run == 0) {
-        phx__mem_put(s->mem, phx__post_store_take(s, b, NULL), sizeof *q);
+        phx__post_store_drop(s, b, NULL);
         return;
     }
     m->run = 0;
     m->rest = 0;
     m->rest_size = 0;
-    phx__buf_block_hold(m->body);
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);
@@ -16775,35 +16459,12 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
 
 /* ---- Multicasts */
 
-struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
-                                                     size_t members)
-{
-    struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
-
-    if (c == NULL)
-        return NULL;
-    phx__ring_init(&c->link);
-    c->token = token;
-    c->refs = c->left = members;
-    phx__ring_add(&s->multicasts, &c->link);
-    return c;
-}
-
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
 {
     if (c == NULL || --c->refs > 0)
         return;
     phx__ring_del(&c->link);
     phx__mem_put(s->mem, c, sizeof *c);
-}
-
-int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token)
-{
-    const struct phx__ring *r = s->multicasts.next;
-
-    while (r != &s->multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
-        r = r->next;
-    return r != &s->multicasts;
 }
 
 /* ---- Waiters */
@@ -16941,7 +16602,7 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
     if (at == 0)
-        at = p->now + SCHED_AGAIN;
+        at = *p->ops.now + SCHED_AGAIN;
     if (at < phx__timer_at(p->timers, p->again_timer))
         phx__timer_set(p->timers, p->again_timer, at);
 }
@@ -17042,7 +16703,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
     } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
-        o->rto_at = p->now + o->rto;
+        o->rto_at = *p->ops.now + o->rto;
         phx__post_sched_arm(p, peer);
     }
     if (peer->ack.owed && peer->ack.at == PHX__NEVER)
@@ -17082,8 +16743,12 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
-                        p->limits.hop_limit, p->limits.window, sched_window(p, node));
+    peer->out.mem = p->mem;
+    peer->out.target = p->ids->at[node];
+    peer->out.source = p->ids->at[PHX__SELF];
+    peer->out.hops = p->limits.hop_limit;
+    peer->out.own = p->limits.window;
+    phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
@@ -17093,7 +16758,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 
 void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 {
-    peer->idle_at = p->now + SCHED_IDLE;
+    peer->idle_at = *p->ops.now + SCHED_IDLE;
     phx__post_sched_arm(p, peer);
 }
 
@@ -17105,7 +16770,7 @@ void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int n
     if (now) {
         phx__ring_add(&p->acks, &peer->ack.link);
     } else if (peer->ack.at == PHX__NEVER) {
-        peer->ack.at = p->now + SCHED_ACK_DELAY;
+        peer->ack.at = *p->ops.now + SCHED_ACK_DELAY;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -17122,23 +16787,25 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->ack.stuck)
         a.window = 1; /* one frame may still come, to try */
-    phx__post_returns_fill(&peer->returns, &a);
+    a.returns = peer->returns.list;
+    a.return_base = peer->returns.confirmed;
+    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
-        peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+        peer->ack.at = peer->routed ? *p->ops.now + SCHED_ACK_DELAY : PHX__NEVER;
         phx__post_sched_arm(p, peer);
         return;
     }
     peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
     peer->ack.bytes = peer->ack.frames = 0;
-    peer->ack.last_at = p->now;
+    peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
         peer->ack.gap = 1;
-        peer->ack.at = p->now + SCHED_STUCK_AGAIN;
+        peer->ack.at = *p->ops.now + SCHED_STUCK_AGAIN;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -17315,7 +16982,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
     for (i = 0; i < n && err == 0; i++) {
-        (void)phx__post_flow_mark(&to[i]->out, p->now);
+        (void)phx__post_flow_mark(&to[i]->out, *p->ops.now);
         phx__post_sched_arm(p, to[i]);
     }
     return err == 0 ? 1 : err;
@@ -17326,7 +16993,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
-           || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
+           || *p->ops.now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
 }
 
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
@@ -17341,7 +17008,7 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
         err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
-            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, *p->ops.now);
     }
     phx__post_sched_arm(p, peer);
     return err < 0 ? err : 0;
@@ -17369,15 +17036,13 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
     return 0;
 }
 
-size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget,
-                            uint64_t now)
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget)
 {
     const size_t start = out->bytes;
     struct phx__post_source *s;
     size_t before, most;
     int err = 0;
 
-    p->now = now;
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
@@ -17401,11 +17066,10 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 
 /* ---- Changes */
 
-void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
+void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
@@ -17465,7 +17129,11 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 
 void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
 {
-    phx__post_flow_start(&peer->in, epoch);
+    phx__post_flow_drop_part(&peer->in);
+    peer->in.state = PHX__FLOW_ALL;
+    peer->in.next = 0;
+    peer->in.done = 0;
+    peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
     peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
@@ -17491,23 +17159,23 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
 
-    if (peer->ack.at <= p->now)
+    if (peer->ack.at <= *p->ops.now)
         phx__post_sched_ack(p, peer);
-    if (o->rto_at <= p->now) {
+    if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
-            phx__post_flow_timeout(o, p->now);
+            phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
-    if (peer->idle_at > p->now)
+    if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;
     phx__post_flow_trim(&peer->out);
     if (peer->transit.queue.bytes == 0 || !peer->routed)
         sched_drop_transit(p, peer);
     else
-        peer->idle_at = p->now + SCHED_IDLE;
+        peer->idle_at = *p->ops.now + SCHED_IDLE;
     return 1;
 }
 
@@ -17670,7 +17338,8 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
+/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
         return;
@@ -17688,7 +17357,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
     phx__post_store_close(&p->store, b);
 }
 
-void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
+static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
@@ -17712,7 +17381,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
     if (former != NULL && former != peer)
-        phx__post_box_check_room(p, former);
+        box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -17759,10 +17428,11 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
 }
 
-static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
+/* Ends what is queued behind `before`, or first. */
+static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *before, int result)
 {
-    box_end(p, &q->message, result);
-    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
+    box_end(p, before == NULL ? &b->head->message : &before->next->message, result);
+    phx__post_store_drop(&p->store, b, before); /* the outcome holds the host's memory */
 }
 
 /* The bit of message.tried for a life; all of them if none is left. */
@@ -17798,8 +17468,8 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_EFAILED);
-            phx__post_box_check_room(p, b->peer);
+            box_end_queued(p, b, NULL, PHX_EFAILED);
+            box_check_room(p, b->peer);
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
@@ -17808,7 +17478,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
-        phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
+        phx__post_store_drop(&p->store, b, NULL);
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -17820,14 +17490,14 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
-        return p->now < b->retry_at && b->version == *p->ops.version;
+        return *p->ops.now < b->retry_at && b->version == *p->ops.version;
     if (!b->moved)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
     if (b->retry_us > BOX_RETRY_MOST)
         b->retry_us = BOX_RETRY_MOST;
-    b->retry_at = p->now + b->retry_us;
+    b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
     return 1;
@@ -17866,7 +17536,8 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     box_hold(p, b);
 }
 
-void phx__post_box_retry(struct phx__post *p)
+/* The REFUSED ones. */
+static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -17914,7 +17585,8 @@ void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
         phx__ring_add(&p->boxes.opened, &b->link);
 }
 
-void phx__post_box_open_gates(struct phx__post *p)
+/* After anything that calls phx__post_box_landed. */
+static void box_open_gates(struct phx__post *p)
 {
     while (!phx__ring_is_empty(&p->boxes.opened)) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.opened.next;
@@ -17929,6 +17601,14 @@ void phx__post_box_open_gates(struct phx__post *p)
     }
 }
 
+void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer)
+{
+    box_open_gates(p);
+    box_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__post_sched_rest(p, peer);
+}
+
 void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
 {
     b->returned = 1;
@@ -17937,13 +17617,12 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
-/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
-static int box_accepts(const struct phx__post *p, enum phx__box_state state,
-                       const struct phx__post_peer *peer, size_t size)
+/* May one more message of this size go there? */
+static int box_accepts(const struct phx__post *p, const struct phx__post_way *way, size_t size)
 {
-    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
-        return phx__post_box_credit(p, peer);
-    if (state == PHX__BOX_LOCAL)
+    if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
+        return phx__post_box_credit(p, way->peer);
+    if (way->state == PHX__BOX_LOCAL)
         return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
@@ -17959,17 +17638,15 @@ static void box_note_limit(struct phx__post *p, uint64_t limit)
     }
 }
 
-/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+/* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
 static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__queued *q = phx__post_store_put(&p->store, m->box, m->box->last_returned, m);
 
-    if (q == NULL)
-        return NULL;
-    if (m->box->state != PHX__BOX_GATED)
+    if (q != NULL && m->box->state != PHX__BOX_GATED)
         phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->store, m->box, q);
-    box_note_limit(p, m->limit);
+    if (q != NULL)
+        box_note_limit(p, m->limit);
     return q;
 }
 
@@ -17988,22 +17665,19 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
 
-    if (q == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__post_store_open(&p->store, m->to);
-        if (b == NULL) {
-            /* m holds a body that is the host's, too, so this releases nothing. */
-            phx__post_store_queued_drop(&p->store, q);
-            return PHX_ENOMEM;
-        }
+    if (fresh != NULL) {
+        b = fresh;
         if (state == PHX__BOX_LOCAL)
             phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
-    phx__post_store_push(&p->store, b, q);
+    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (fresh != NULL)
+            phx__post_store_close(&p->store, fresh);
+        return PHX_ENOMEM;
+    }
     box_note_limit(p, m->limit);
     return 0;
 }
@@ -18027,49 +17701,70 @@ static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
     return b;
 }
 
-int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
-                           struct phx__waiter ***waiters)
+int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way)
 {
     struct phx__box *b = phx__post_store_find(&p->store, name);
-    struct phx__post_peer *peer = NULL;
     uint32_t owner;
 
     way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
-        peer = b->peer;
-        *waiters = &b->waiters;
+        way->peer = b->peer;
+        way->waiters = &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
                      : owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
-        if (way->state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, owner)) == NULL)
-            return PHX_ENOMEM;
-        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
+        way->peer = way->state == PHX__BOX_FLOWING ? phx__post_sched_open(p, owner) : NULL;
+        way->waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
-    way->peer = way->state == PHX__BOX_FLOWING ? peer : NULL;
-    if (way->peer != NULL)
-        *waiters = &peer->waiters;
-    else if (way->state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
-        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
-    return box_accepts(p, way->state, peer, size) ? 0 : PHX_EAGAIN;
+    if (way->state == PHX__BOX_FLOWING) {
+        if (way->peer == NULL)
+            return PHX_ENOMEM;
+        way->waiters = &way->peer->waiters;
+    } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
+        way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+    }
+    return box_accepts(p, way, size) ? 0 : PHX_EAGAIN;
 }
 
 int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
 {
     int err;
 
-    if (way->peer != NULL && way->box == NULL)
-        way->box = box_open(p, m->to, way->peer);
-    if (way->peer != NULL)
-        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
-    else
+    if (way->state != PHX__BOX_FLOWING) {
         err = box_keep(p, way->box, m, way->state);
+    } else {
+        if (way->box == NULL)
+            way->box = box_open(p, m->to, way->peer);
+        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
+    }
     p->pending.count += err == 0;
     return err;
 }
 
 /* ---- Withdrawing */
+
+/* How many records the message at index has. Index 0 may be in the middle of one. */
+static uint32_t box_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+/* Where the last message begins; count > 0. */
+static uint32_t box_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
 
 static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
@@ -18079,9 +17774,9 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
         before = q;
     if (q == NULL)
         return 0;
-    box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_ECANCELLED);
+    box_end_queued(p, b, before, PHX_ECANCELLED);
     if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
+        box_check_room(p, b->peer);
     if (b->head == NULL)
         box_emptied(p, b);
     return 1;
@@ -18101,15 +17796,6 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     phx__post_box_landed(p, m.box);
 }
 
-static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
-{
-    phx__post_flow_sweep(&peer->out);
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__post_sched_rest(p, peer);
-}
-
 static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
 {
     struct phx__flow_out *o = &peer->out;
@@ -18118,11 +17804,12 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
         i++; /* the rest of one that was emitted in part */
     while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += phx__post_flow_span(o, i);
+        i += box_span(o, i);
     if (i >= o->count)
         return 0;
-    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
-    box_swept(p, peer);
+    box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
     return 1;
 }
 
@@ -18140,11 +17827,20 @@ static int box_cancel(struct phx__post *p, uint64_t token)
     return 0;
 }
 
+static int box_has_multicast(const struct phx__post *p, uint64_t token)
+{
+    const struct phx__ring *r = p->store.multicasts.next;
+
+    while (r != &p->store.multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
+        r = r->next;
+    return r != &p->store.multicasts;
+}
+
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     if (token == 0 || !box_cancel(p, token))
         return PHX_ENOTFOUND;
-    while (phx__post_store_multicast_has(&p->store, token) && box_cancel(p, token))
+    while (box_has_multicast(p, token) && box_cancel(p, token))
         continue; /* the other members */
     return 0;
 }
@@ -18157,25 +17853,27 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     if (q == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
-        phx__post_flow_truncate(o, phx__post_flow_last(o));
+        phx__post_flow_truncate(o, box_last(o));
         phx__post_box_landed(p, b);
         return;
     }
     for (; q->next != NULL; q = q->next)
         before = q;
-    phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, before));
+    phx__post_store_drop(&p->store, b, before);
     if (b->head == NULL)
         box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
  * different limits cost only some percent of the time. */
-static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return earliest < now + searched ? now + searched : earliest;
+    uint64_t least = *p->ops.now + searched;
+
+    return earliest < least ? least : earliest;
 }
 
-void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -18184,10 +17882,10 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
-        span = phx__post_flow_span(o, i);
+        span = box_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
-        if (r->limit > p->now) {
+        if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, PHX_EEXPIRED);
@@ -18200,8 +17898,9 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             }
         }
     }
-    o->limit_at = earliest == PHX__NEVER ? earliest : box_next_search(earliest, o->count, p->now);
-    box_swept(p, peer);
+    o->limit_at = box_next_search(p, earliest, o->count);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
 }
 
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
@@ -18210,12 +17909,10 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     struct phx__queued *before = NULL, *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
-    if (q == NULL)
-        return earliest;
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
+            box_end_queued(p, b, before, result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
@@ -18226,25 +17923,45 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-void phx__post_box_expire_held(struct phx__post *p)
+static void box_expire_held(struct phx__post *p)
 {
+    struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (i = p->store.count; i > 0; i--) {
-        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
-        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
-
-        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
+        if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
+            continue;
+        peer = p->store.boxes[i - 1]->peer;
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
-            phx__post_box_check_room(p, peer);
+            box_check_room(p, peer);
     }
-    if (earliest != PHX__NEVER)
-        earliest = box_next_search(earliest, p->store.queued, p->now);
-    p->boxes.expire_at = earliest;
-    phx__timer_set(p->timers, p->boxes.timer, earliest);
+    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
+    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+}
+
+void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
+{
+    struct phx__post_peer *peer;
+
+    if (kind == (int)PHX__TIMER_POST_HOLD) {
+        if (arg == 0)
+            box_expire_held(p);
+        else
+            box_retry(p);
+        return;
+    }
+    peer = phx__post_sched_find(p, arg);
+    if (peer == NULL)
+        return;
+    if (phx__post_sched_due(p, peer))
+        box_close_idle(p, peer);
+    if (peer->out.limit_at <= *p->ops.now)
+        box_expire_flow(p, peer);
+    phx__post_sched_arm(p, peer);
 }
 
 /* ---- Changes */
@@ -18260,11 +17977,10 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
             p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
 }
 
-void phx__post_box_names(struct phx__post *p, uint64_t now)
+void phx__post_box_names(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     p->boxes.look_again = 0;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
@@ -18285,7 +18001,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     int result, back;
 
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
+        first = box_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
         if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
@@ -18297,10 +18013,8 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
         if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
         if (result != 0) {
-            p->pending.bytes -= phx__post_flow_message_bytes(&m);
-            p->pending.count -= 1 + m.rest;
-            p->counters.dropped += 1 + m.rest;
-            phx__post_box_outcome(p, m.token, result, m.body, m.multicast, m.to);
+            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
+            box_end(p, &m, result);
         }
         phx__post_box_landed(p, m.box);
     }
@@ -18308,33 +18022,33 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
 
 static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
 {
-    phx__post_flow_give_up(&peer->in);
+    if (peer->in.part != NULL && !peer->in.opened)
+        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
+    phx__post_flow_drop_part(&peer->in);
     box_empty(p, peer, 1, PHX_EFAILED);
     if (reborn)
         peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
-    phx__post_box_close_idle(p, peer); /* the owner must be asked again */
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    phx__post_box_names(p, p->now);
+    box_close_idle(p, peer); /* the owner must be asked again */
+    box_open_gates(p);
+    box_check_room(p, peer);
+    phx__post_box_names(p);
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer != NULL)
         box_fail(p, peer, 0);
 }
 
-void phx__post_box_close_all(struct phx__post *p, uint64_t now)
+void phx__post_box_close_all(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
-    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
-        if (i <= p->store.count)
+    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
@@ -18342,17 +18056,16 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
-    phx__post_box_open_gates(p);
+    box_open_gates(p);
     phx__post_box_tell(p);
 }
 
 /* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
  * already; any other belongs to the former, however its epoch compares. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer == NULL)
         return;
     box_fail(p, peer, 1);
@@ -18362,13 +18075,13 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
 }
 
 /* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
 {
     uint32_t i;
 
     p->limits.epoch_base = incarnation << 32;
     for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i, now);
+        phx__post_box_failed(p, i);
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -18379,9 +18092,9 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
         return;
-    phx__post_box_failed(p, node, p->now);
+    phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
-    phx__post_box_close_idle(p, peer);
+    box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
     for (i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
@@ -18446,16 +18159,9 @@ static int multicast_range(struct phx__post *p, struct multicast_members *m, str
     }
 }
 
-/* Does it take up room in the store? */
-static int multicast_is_held(enum phx__box_state state)
-{
-    return state != PHX__BOX_FLOWING && state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
-}
-
 /* Is there room for all? */
 static int multicast_check(struct phx__post *p, const struct multicast_members *m, size_t size)
 {
-    struct phx__waiter **waiters;
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
     uint32_t i;
@@ -18464,15 +18170,15 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
-        err = phx__post_box_find_way(p, m->at[i], size, &way, &waiters);
-        if (err == 0 && multicast_is_held(way.state)) {
+        err = phx__post_box_find_way(p, m->at[i], size, &way);
+        if (err == 0 && way.peer == NULL && way.state != PHX__BOX_LOCAL) { /* in the store */
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
-                waiters = &p->waiting.room;
+                way.waiters = &p->waiting.room;
                 err = PHX_EAGAIN;
             }
         }
-        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->at[i]) != 0)
+        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;
         if (err != 0)
             return err;
@@ -18483,14 +18189,13 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 /* Room is not asked for again: several members may share it. */
 static int multicast_put(struct phx__post *p, const struct multicast_members *m, struct phx__message *message)
 {
-    struct phx__waiter **nobody;
     struct phx__post_way way;
     uint32_t i;
     int err = 0;
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way, &nobody);
+        err = phx__post_box_find_way(p, message->to, message->size, &way);
         if (err == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
@@ -18504,17 +18209,21 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const struct multicast_members *m)
 {
     uint32_t promises = c->token != 0 ? m->count : 0;
+    struct phx__multicast *all;
     struct phx__message message;
     int err = phx__post_box_promise(p, promises);
 
     if (err != 0)
         return err;
     memset(&message, 0, sizeof message);
-    message.body = phx__buf_block_new(p->mem, c->size);
-    message.multicast =
-        message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c->token, m->count);
     err = PHX_ENOMEM;
-    if (message.multicast != NULL) {
+    message.body = phx__buf_block_new(p->mem, c->size);
+    all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
+    if (all != NULL) {
+        all->token = c->token;
+        all->refs = all->left = m->count;
+        phx__ring_init(&all->link);
+        phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = message.size = c->size;
@@ -18523,28 +18232,27 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         message.tag = c->tag;
         message.token = c->token;
         message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
-            message.limit = p->now + c->time_limit_us;
+        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
+            message.limit = *p->ops.now + c->time_limit_us;
+        message.multicast = all;
         err = multicast_put(p, m, &message);
     }
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (message.multicast != NULL) {
-            message.multicast->refs = 1;
-            phx__post_store_multicast_drop(&p->store, message.multicast);
-        }
+        if (all != NULL)
+            all->refs = 1;
+        phx__post_store_multicast_drop(&p->store, all);
     }
     return err;
 }
 
-int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now)
+int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
     size_t i;
 
-    p->now = now;
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
@@ -18644,59 +18352,89 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
     struct phx_message m;
 
-    if (part == NULL) {
-        phx__mem_put(p->mem, b, sizeof *b);
-        return NULL;
+    if (part != NULL) {
+        m.to = d->to;
+        m.from = d->from;
+        m.tag = d->tag;
+        m.source = p->ids->at[source];
+        m.data = NULL;
+        b->size = m.size = (size_t)d->total;
+        b->post = p;
+        b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
+        part->used = 0;
+        if (b->buffer != NULL)
+            return part;
     }
-    m.to = d->to;
-    m.from = d->from;
-    m.tag = d->tag;
-    m.source = p->ids->at[source];
-    m.data = NULL;
-    b->size = m.size = (size_t)d->total;
-    b->post = p;
-    b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
-    part->used = 0;
-    if (b->buffer != NULL)
-        return part;
     phx__mem_put(p->mem, part, sizeof *part);
     phx__mem_put(p->mem, b, sizeof *b);
     return NULL;
 }
 
+/* What a first fragment says. */
+static void recv_read_first(struct phx__message *m, const struct phx__data *d, int flags)
+{
+    m->to = d->to;
+    m->from = d->from;
+    m->tag = d->tag;
+    m->size = (size_t)d->total;
+    m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
+    struct phx__flow_in *in = &peer->in;
+    const struct phx__message *m = &in->message;
     struct phx__block *part = NULL;
 
-    if (phx__post_flow_has_part(&peer->in, d))
+    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
         return 1;
-    phx__post_flow_open(&peer->in, d, NULL);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    recv_read_first(&in->message, d, 0);
     if (p->ops.begin != NULL)
         part = recv_begin(p, peer->node, d);
     if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
         part = phx__buf_block_new(p->mem, (size_t)d->total);
-    phx__post_flow_open(&peer->in, d, part);
-    return part != NULL;
+    in->part = part;
+    in->opened = part != NULL;
+    return in->opened;
+}
+
+/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
+static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
+{
+    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+
+    if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
+        return 0;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+}
+
+/* The next frame is taken, and there is nothing more to do with its message. */
+static void recv_took(struct phx__flow_in *in)
+{
+    phx__post_flow_drop_part(in);
+    in->next++;
+    in->done = 0;
 }
 
 /* ---- Frames */
 
-void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
-                            struct phx_message *out)
+void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
-    out->to = m->to;
-    out->from = m->from;
-    out->source = p->ids->at[source];
-}
+    struct phx_message out;
 
-void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
-{
-    out->tag = m->tag;
-    out->data = m->size > 0 ? m->data : NULL;
-    out->size = m->size;
+    out.to = m->to;
+    out.from = m->from;
+    out.tag = m->tag;
+    out.source = p->ids->at[source];
+    out.data = m->size > 0 ? m->data : NULL;
+    out.size = m->size;
     p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, out);
+    p->ops.message(p->ops.ctx, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -18712,28 +18450,36 @@ static int recv_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
+/* Why the message that begins here must be returned; 0: it need not. */
+static int recv_reason(struct phx__post *p, const struct phx__post_peer *peer, const struct phx__data *d)
+{
+    int reason = recv_refusal(p, peer, d->to);
+
+    return reason != 0 ? reason : recv_is_large(p, d->total);
+}
+
 /* Returns the message at that place of the frame and all that follow it. 0: not now. */
 static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
-    struct phx__return t;
+    struct phx__return t = { d->number, (uint16_t)place, reason };
 
-    t.number = d->number;
-    t.place = (uint16_t)place;
-    t.reason = reason;
     if (phx__post_returns_add(&peer->returns, name, &t) != 0)
         return 0;
     phx__post_sched_owe(p, peer, 1);
     return 1;
 }
 
-/* 0: not taken. */
+/* Returns the message of which this is a fragment. 0: not taken. */
 static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                          uint64_t name, int flags, int reason)
+                          int flags, int reason)
 {
-    if (!recv_return(p, peer, d, name, 0, reason))
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    phx__post_flow_turn_back(&peer->in, flags);
+    recv_took(&peer->in);
+    peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
 
@@ -18746,14 +18492,14 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                            int flags)
 {
     struct phx__flow_in *in = &peer->in;
-    struct phx_message out;
     struct phx__message m;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_take_whole(in, d, flags, &m);
-    phx__post_recv_address(p, &m, peer->node, &out);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    in->state = PHX__FLOW_ALL;
+    recv_read_first(&m, d, flags);
     do {
         if (place++ < in->done)
             continue;
@@ -18770,76 +18516,99 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         if (recv_is_large(p, m.size))
             p->counters.dropped++;
         else
-            phx__post_recv_deliver(p, &m, &out);
+            phx__post_recv_deliver(p, &m, peer->node);
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    phx__post_flow_took(in);
+    recv_took(in);
+    return 1;
+}
+
+/* All fragments are here. The name may have moved since the first one. 0: not taken. */
+static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+
+    if (p->ops.owner(p->ops.ctx, in->message.to) != PHX__SELF)
+        return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_MOVED);
+    in->message.data = in->part->data;
+    p->recv.unseen = 0;
+    phx__post_recv_deliver(p, &in->message, peer->node);
+    if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
+        ((struct phx__begun *)in->part->arg)->shown = 1;
+    recv_took(in);
+    return 1;
+}
+
+/* A fragment, whose message has got a part if it is the first. The payload is copied there unless it was read
+ * into place. A last one counts only when its message was delivered, so if that is impossible now it may come
+ * again. 0: not taken. */
+static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                              int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    int last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
+        if (last && in->state == PHX__FLOW_HALF)
+            return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
+        recv_took(in);
+        if (last)
+            in->state = PHX__FLOW_ALL;
+        return 1;
+    }
+    if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
+        recv_took(in);
+        p->counters.dropped++;
+        return 1;
+    }
+    in->opened = 0;
+    if (d->payload != in->part->data + in->part->used)
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
+    if (last)
+        return recv_take_part(p, peer, d, flags);
+    in->part->used += d->size;
+    in->next++;
+    in->done = 0;
     return 1;
 }
 
 /* The frame that comes next. 0: it was not taken. */
 static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
 {
-    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    struct phx_message out;
-    struct phx__message m;
     int reason;
 
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__post_returns_seen(&peer->returns, d->seen);
-        if ((flags & whole) == whole)
+        if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_refusal(p, peer, d->to);
-        if (reason == 0)
-            reason = recv_is_large(p, d->total);
+        reason = recv_reason(p, peer, d);
         if (reason != 0)
-            return recv_turn_back(p, peer, d, d->to, flags, reason);
+            return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return 0;
+        peer->in.state = PHX__FLOW_ALL;
     }
-    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
-    case PHX__FLOW_MORE:
-        return 1;
-    case PHX__FLOW_SKIPPED:
-        p->counters.dropped++;
-        return 1;
-    case PHX__FLOW_CUT:
-        return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
-    default: /* WHOLE; the name may have moved since its first fragment */
-        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
-            return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        phx__post_recv_address(p, &m, peer->node, &out);
-        p->recv.unseen = 0;
-        phx__post_recv_deliver(p, &m, &out);
-        if (!p->recv.unseen && peer->in.part != NULL && peer->in.part->release == recv_released)
-            ((struct phx__begun *)peer->in.part->arg)->shown = 1;
-        phx__post_flow_took(&peer->in);
-        return 1;
-    }
+    return recv_take_fragment(p, peer, d, flags);
 }
 
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
-    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
+    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
-    peer->ack.gap_from = p->now + RECV_GAP_AGAIN;
+    peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
-}
-
-static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
-
-    return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
 }
 
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
     if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
         p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
@@ -18855,7 +18624,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.bytes += d->size;
         peer->ack.frames++;
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__post_sched_owe(p, peer, recv_is_ack_due(p, peer));
+        phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
+                                         || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
     } else {
@@ -18891,11 +18661,10 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
 }
 
 int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
-                        const struct phx__frame *f, uint64_t now)
+                        const struct phx__frame *f)
 {
     struct phx__data d;
 
-    p->now = now;
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
         return PHX_EPROTO;
@@ -18953,14 +18722,13 @@ static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const 
     return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
 }
 
-int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
     uint32_t hop[PHX__CAST_LINES], i, k;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
 
-    p->now = now;
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
@@ -18985,13 +18753,12 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, ui
 
 /* ---- Payloads read into place */
 
-/* Would the message be taken now, as far as can be said before its first fragment is here? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                        int flags)
+static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
-           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
-           && !phx__post_returns_refuses(&peer->returns, d->to);
+    out->block = phx__buf_block_hold(in->part);
+    out->at = in->part->used;
+    out->size = size;
+    out->got = 0;
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -19007,9 +18774,13 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
+    if ((flags & (int)PHX__DATA_FIRST) != 0
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+        return 0;
+    recv_set_place(&peer->in, d.size, out);
+    return head;
 }
 
 int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out)
@@ -19021,20 +18792,16 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
      * over it. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
-    out->block = phx__buf_block_hold(part);
-    out->at = part->used;
-    out->size = out->got = 0;
+    recv_set_place(&peer->in, 0, out);
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
-                           uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
     size_t whole;
     int flags;
 
-    p->now = now;
     if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
         p->counters.duplicates++;
         return;
@@ -19045,32 +18812,29 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 
 /* ---- Acks */
 
-/* The returns of an ack, and the next of them. */
-struct recv_returns {
-    const struct phx__ack *ack;
-    uint32_t at;
-};
+/* One more return was taken in. No message may join a frame whose head has the former number. */
+static void recv_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open.box = NULL;
+}
 
 /* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
  * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
  * the others are numbered right. */
-static int recv_came_back(struct recv_returns *in, struct phx__flow_out *o, uint32_t *place)
+static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
     struct phx__return t;
 
-    *place = 0;
-    while (in->at < in->ack->return_count) {
-        phx__wire_data_return(in->ack, in->at, &t);
+    for (; o->seen - a->return_base < a->return_count; recv_saw(o)) {
+        phx__wire_data_return(a, o->seen - a->return_base, &t);
         if (t.number > o->base)
             break;
-        if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+        if (t.number == o->base && t.place <= rest && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
             *place = t.place;
             return t.reason;
         }
-        in->at++;
-        phx__post_flow_saw(o);
     }
     return 0;
 }
@@ -19107,12 +18871,12 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
 }
 
 /* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
-static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_returns *in, size_t *bytes)
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
     uint32_t place = 0;
-    int here = in->ack->return_count == 0 ? 0 : recv_came_back(in, o, &place);
+    int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
@@ -19122,14 +18886,11 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
-    if (here != 0) {
-        in->at++;
-        phx__post_flow_saw(o);
-    }
+    if (here != 0)
+        recv_saw(o);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
-    *bytes += phx__post_flow_frame_size(&r);
     p->pending.bytes -= phx__post_flow_payload(&r);
     if (again)
         phx__post_box_landed(p, r.box);
@@ -19152,16 +18913,14 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
-void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
+void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    struct recv_returns in;
     struct phx__flow_out *o;
-    size_t bytes = 0;
+    size_t bytes;
     int err = 0;
 
-    p->now = now;
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
@@ -19170,22 +18929,18 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    in.ack = a;
-    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    bytes = o->bytes;
     while (o->base < a->next && o->count > 0 && err == 0)
-        err = recv_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+        err = recv_acked(p, o, a); /* without memory the rest is asked for again */
     if (a->return_count > 0) {
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes, now);
-    if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
-        phx__post_flow_lost(o, now);
-    phx__post_box_open_gates(p);
+    phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
+        phx__post_flow_lost(o, *p->ops.now, 0);
+    phx__post_box_ended(p, peer);
     phx__post_sched_list(p, &peer->own);
-    phx__post_box_check_room(p, peer);
-    if (o->count == 0)
-        phx__post_sched_rest(p, peer);
 }
 
 /* ======== src/post/post.c ======== */
@@ -19284,7 +19039,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, b, m->from, m->tag, size);
+    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
     if (to == NULL)
         return 0;
     if (size > 0)
@@ -19295,14 +19050,12 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     return 1;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__waiter **waiters = NULL;
     struct phx__message message;
     struct phx__post_way way;
     int err;
 
-    p->now = now;
     if (post_join(p, m))
         return 0;
     memset(&message, 0, sizeof message);
@@ -19314,12 +19067,12 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     message.tag = m->tag;
     message.token = m->token;
     message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        message.limit = now + m->time_limit_us;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
+        message.limit = *p->ops.now + m->time_limit_us;
     message.iov = m->iov;
     message.iov_count = m->iov_count;
-    err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
-    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
+    err = phx__post_box_find_way(p, m->to, message.size, &way);
+    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
     if (err == 0)
         err = post_submit(p, &way, m, &message);
@@ -19336,7 +19089,6 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->store.queued;
-    struct phx_message out;
     struct phx__message m;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
@@ -19354,8 +19106,7 @@ static void post_run_local(struct phx__post *p)
         p->pending.bytes -= m.size;
         p->pending.count--;
         phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
-        phx__post_recv_address(p, &m, PHX__SELF, &out);
-        phx__post_recv_deliver(p, &m, &out);
+        phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
 }
@@ -19377,13 +19128,12 @@ int phx__post_ready(const struct phx__post *p)
            || !phx__ring_is_empty(&p->acks);
 }
 
-int phx__post_run(struct phx__post *p, uint64_t now)
+int phx__post_run(struct phx__post *p)
 {
-    p->now = now;
     if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
     if (p->boxes.look_again)
-        phx__post_box_names(p, now);
+        phx__post_box_names(p);
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
@@ -19393,28 +19143,6 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
     return phx__post_ready(p);
-}
-
-void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
-{
-    struct phx__post_peer *peer;
-
-    p->now = now;
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (node == 0)
-            phx__post_box_expire_held(p);
-        else
-            phx__post_box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, node);
-    if (peer == NULL)
-        return;
-    if (phx__post_sched_due(p, peer))
-        phx__post_box_close_idle(p, peer);
-    if (peer->out.limit_at <= now)
-        phx__post_box_expire_flow(p, peer);
-    phx__post_sched_arm(p, peer);
 }
 
 /* ---- Life */
@@ -19444,11 +19172,10 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
-void phx__post_settle(struct phx__post *p, uint64_t now)
+void phx__post_settle(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     for (i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
@@ -19470,7 +19197,15 @@ void phx__post_free(struct phx__post *p)
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
-    phx__post_store_drop_boxes(&p->store);
+    while (p->store.count > 0) {
+        struct phx__box *b = p->store.boxes[p->store.count - 1];
+
+        /* A release function may cancel, and so close this mailbox or another. */
+        if (b->head != NULL)
+            phx__post_store_drop(&p->store, b, NULL);
+        else
+            phx__post_store_close(&p->store, b);
+    }
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
@@ -19528,10 +19263,10 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint32_t count)
+static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
     while (count-- > 0)
-        phx__mem_put_secret(k->mem, keys[count].data, keys[count].size);
+        phx__mem_put_secret(k->mem, (void *)keys[count].data, keys[count].size);
 }
 
 void phx__node_keys_free(struct phx__node_keys *k)
@@ -19540,22 +19275,24 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx__node_key *to)
+static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
+    void *data;
+
     if (from->data == NULL)
         return PHX_EINVAL;
     if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
         return PHX_EKEYSIZE;
-    to->size = from->size;
-    if ((to->data = phx__mem_get(k->mem, to->size)) == NULL)
+    if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(to->data, from->data, to->size);
+    to->data = memcpy(data, from->data, from->size);
+    to->size = from->size;
     return 0;
 }
 
 int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx__node_key fresh[PHX__NODE_KEYS];
+    struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
     uint32_t i;
 
@@ -19681,12 +19418,6 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
 /* include "node/samehost.h" */
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
-
-void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
-{
-    memset(s, 0, sizeof *s);
-    s->enabled = enabled;
-}
 
 void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
 {
@@ -19974,40 +19705,25 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
  * jump at a request: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 
-void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem, struct phx__ids *ids,
-                            struct phx__rnd *rnd, const struct phx_detector *limits, int hop_limit, int relay,
+void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
+                            struct phx__rnd *rnd, const struct phx_detector *limits,
                             const struct phx__node_suspect_ops *ops)
 {
     memset(s, 0, sizeof *s);
-    s->mem = mem;
-    s->ids = ids;
+    s->env = *env;
+    s->ops = *ops;
     s->rnd = rnd;
     s->limits = limits;
-    s->ops = *ops;
-    s->hop_limit = hop_limit;
-    s->relay = relay;
-    phx__map_init(&s->places, mem);
+    phx__map_init(&s->places, env->mem);
 }
 
 void phx__node_suspect_free(struct phx__node_suspect *s)
 {
-    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    phx__mem_put(s->env.mem, s->at, s->capacity * sizeof *s->at);
     phx__map_free(&s->places);
 }
 
 /* ---- Rumours --------------------------------------------------------------------------------- */
-
-/* A rumour that is lost for lack of memory costs time only: the insurance covers it. */
-static void suspect_send_rumour(struct phx__node_suspect *s, uint32_t nbr, const struct phx__suspect *r,
-                                int hops)
-{
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, r, hops);
-    (void)s->ops.send(s->ops.ctx, nbr, &w, 1);
-}
 
 static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
 {
@@ -20022,7 +19738,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
     if (last == NULL) {
-        if (phx__mem_grow(s->mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
+        if (phx__mem_grow(s->env.mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
             || phx__map_put(&s->places, node, s->count) != 0)
             return; /* it may be passed on twice */
         last = &s->at[s->count++];
@@ -20062,74 +19778,69 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
            || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* 1 if it is about the life that we know and the number that we know or a later one. A number so late that
- * the owner would not go beyond it is refused: nobody could refute that rumour. */
-static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r)
+/* To the neighbours that are not adjacent to the one that it came from (PHX__NONE: it is our own), and to the
+ * accused: perhaps only the way back is broken. A rumour that is lost for lack of memory costs time only: the
+ * insurance covers it. */
+static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+                           const struct phx__suspect *r, int hops)
 {
-    uint64_t incarnation;
-    uint32_t seq;
+    uint8_t data[SUSPECT_FRAME];
+    struct phx__writer w;
+    uint32_t i, nbr;
 
-    return node != PHX__NONE && s->ops.life(s->ops.ctx, node, &incarnation, &seq)
-           && r->incarnation == incarnation && r->seq >= seq && r->seq - seq < SUSPECT_AHEAD;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_link_put_suspect(&w, r, hops);
+    for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
+        if (nbr == node || from == PHX__NONE
+            || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
+            (void)s->env.send(s->env.ctx, nbr, &w, 1);
 }
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r;
-    uint32_t i, nbr;
 
-    if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
+    if (!s->env.life(s->env.ctx, node, &r.incarnation, &r.seq))
         return;
-    r.id = s->ids->at[node];
-    r.accuser = s->ids->at[PHX__SELF];
+    r.id = s->env.ids->at[node];
+    r.accuser = s->env.ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
-    /* The accused included: perhaps only the way back is broken. */
-    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
-        suspect_send_rumour(s, nbr, &r, s->hop_limit);
+    suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
-                                const struct phx__suspect *r, int hops)
-{
-    uint32_t i, nbr;
-
-    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
-        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
-            suspect_send_rumour(s, nbr, r, hops);
-}
-
-/* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
+/* A new number says that we live, and the neighbour that asks gets it at once. */
 static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
 {
     struct phx__request q;
-    uint64_t incarnation;
-    uint32_t seq;
 
-    if (!s->ops.life(s->ops.ctx, PHX__SELF, &incarnation, &seq) || r->incarnation != incarnation
-        || r->seq < seq || r->seq == UINT32_MAX)
-        return;
-    q.id = s->ids->at[PHX__SELF];
+    q.id = r->id;
     q.incarnation = r->incarnation;
     q.seq = r->seq + 1;
-    s->ops.refute(s->ops.ctx, from, &q);
+    s->ops.refute(s->env.ctx, from, &q);
 }
 
+/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
     struct phx__suspect r;
-    uint32_t node;
+    uint64_t incarnation;
+    uint32_t node, seq;
 
     if (phx__wire_link_get_suspect(f, &r) != 0)
         return PHX_EPROTO;
-    node = phx__id_find(s->ids, &r.id);
-    if (node == PHX__SELF) {
+    node = phx__id_find(s->env.ids, &r.id);
+    if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
+        || r.incarnation != incarnation || r.seq < seq)
+        return 0; /* of another life, or refuted */
+    if (node == PHX__SELF && r.seq != UINT32_MAX) {
         suspect_refute(s, from, &r);
-    } else if (node != from && suspect_is_credible(s, node, &r) && !suspect_is_old(s, node, &r, now)
-               && s->ops.accuse(s->ops.ctx, node, phx__id_find(s->ids, &r.accuser))) {
+    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+               && !suspect_is_old(s, node, &r, now)
+               && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
-        if (f->hops > 1 && s->relay)
-            suspect_pass_rumour(s, from, node, &r, f->hops - 1);
+        if (f->hops > 1 && s->env.relay)
+            suspect_spread(s, from, node, &r, f->hops - 1);
     }
     return 0;
 }
@@ -20137,15 +19848,15 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
 void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
-    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->ids, &e->id);
+    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
     uint64_t incarnation;
 
-    if (node == PHX__NONE || node == PHX__SELF || !s->ops.life(s->ops.ctx, node, &incarnation, &seq))
+    if (node == PHX__NONE || node == PHX__SELF || !s->env.life(s->env.ctx, node, &incarnation, &seq))
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
         || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
-        s->ops.alive(s->ops.ctx, node);
+        s->ops.alive(s->env.ctx, node);
 }
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
@@ -20160,7 +19871,7 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
         return 0;
     phx__buf_writer_init(&w, data, sizeof data);
     phx__wire_link_put_probe(&w, b, flags, hops);
-    return s->ops.send(s->ops.ctx, nbr, &w, 0);
+    return s->env.send(s->env.ctx, nbr, &w, 0);
 }
 
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
@@ -20168,64 +19879,49 @@ void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
-    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+    while (s->ops.neighbour(s->env.ctx, n) != PHX__NONE)
         n++;
     if (n == 0)
         return;
-    b.subject = s->ids->at[node];
-    b.asker = s->ids->at[PHX__SELF];
+    b.subject = s->env.ids->at[node];
+    b.asker = s->env.ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
+        uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
+        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
             continue;
-        b.target = s->ids->at[nbr];
-        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->hop_limit);
+        b.target = s->env.ids->at[nbr];
+        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->env.hop_limit);
     }
 }
 
-/* To its target, by routing. */
-static void suspect_pass_probe(struct phx__node_suspect *s, const struct phx__probe *b, int flags, int hops)
-{
-    (void)suspect_send_probe(s, s->ops.way(s->ops.ctx, &b->target), b, flags, hops);
-}
-
-/* It has arrived. A question about this node is answered; one about another goes on to that one. */
-static void suspect_probed(struct phx__node_suspect *s, uint32_t from, struct phx__probe *b, int answer,
-                           int hops)
-{
-    uint32_t node = phx__id_find(s->ids, &b->subject), way;
-
-    if (answer) {
-        if (node != PHX__NONE && node != PHX__SELF)
-            s->ops.alive(s->ops.ctx, node);
-    } else if (node == PHX__SELF) {
-        b->target = b->asker;
-        way = s->ops.way(s->ops.ctx, &b->asker);
-        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, b, PHX__PROBE_ANSWER, s->hop_limit);
-    } else if (s->relay) {
-        b->target = b->subject;
-        suspect_pass_probe(s, b, 0, hops - 1);
-    }
-}
-
+/* A question about this node is answered; one about another goes on to that one. */
 int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
 {
-    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;
+    uint32_t node, way;
 
     if (phx__wire_link_get_probe(f, &b) != 0)
         return PHX_EPROTO;
-    if (phx__id_equal(&b.target, &s->ids->at[PHX__SELF]))
-        suspect_probed(s, from, &b, answer, f->hops);
-    else if (s->relay)
-        suspect_pass_probe(s, &b, f->flags, f->hops - 1);
+    node = phx__id_find(s->env.ids, &b.subject);
+    mine = phx__id_equal(&b.target, &s->env.ids->at[PHX__SELF]);
+    if (mine && answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            s->ops.alive(s->env.ctx, node);
+    } else if (mine && node == PHX__SELF) {
+        b.target = b.asker;
+        way = s->env.way(s->env.ctx, &b.asker);
+        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, &b, PHX__PROBE_ANSWER,
+                                 s->env.hop_limit);
+    } else if (s->env.relay) {
+        if (mine)
+            b.target = b.subject;
+        way = s->env.way(s->env.ctx, &b.target);
+        (void)suspect_send_probe(s, way, &b, mine ? 0 : f->flags, f->hops - 1);
+    }
     return 0;
 }
-
-#undef SUSPECT_FRAME
-#undef SUSPECT_PROBES
-#undef SUSPECT_AHEAD
 
 /* ======== src/node/handover.c ======== */
 /* handover.c - giving names away: the giver asks until it sees them taken. */
@@ -20271,7 +19967,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #define HANDOVER_MAX 1024u
 /* A range that is handed has no holes, so it has several stretches only where others have taken names
  * meanwhile. Stretches beyond this come with the next HAND. */
-#define HANDOVER_STRETCHES 64u
+#define HANDOVER_STRETCHES 64
 
 /* ---- What is under way ----------------------------------------------------------------------- */
 
@@ -20325,13 +20021,13 @@ static void handover_drop(struct phx__node_handover *h, uint32_t i)
 static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
-    int got = h->ops.held(h->ops.ctx, PHX__SELF, &it->range, it->epoch, &held);
+    int got = h->ops.held(h->env.ctx, PHX__SELF, &it->range, it->epoch, &held);
 
     if (got == 1 && held.first > it->range.first) {
         it->range.first = held.first;
         it->wait = HANDOVER_WAIT_MIN; /* the heir listens: ask for the rest at once */
         it->at = now;
-        phx__timer_set(h->timers, h->timer, now);
+        phx__timer_set(h->env.timers, h->timer, now);
     }
     return got == 0;
 }
@@ -20351,7 +20047,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
 
     /* Without memory to split a claim it is kept: the goodbye carries no names anyway. */
     while (phx__node_handover_next(h, NULL, &rest, &part))
-        h->ops.release(h->ops.ctx, &part);
+        h->ops.release(h->env.ctx, &part);
 }
 
 void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
@@ -20359,10 +20055,10 @@ void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
     uint32_t i, was = h->count;
 
     for (i = h->count; i > 0; i--)
-        if (phx__id_equal(&h->at[i - 1].heir, &h->ids->at[node]))
+        if (phx__id_equal(&h->at[i - 1].heir, &h->env.ids->at[node]))
             handover_drop(h, i - 1);
     if (h->count < was)
-        h->ops.end(h->ops.ctx, was - h->count);
+        h->ops.end(h->env.ctx, was - h->count);
 }
 
 void phx__node_handover_end(struct phx__node_handover *h)
@@ -20371,23 +20067,40 @@ void phx__node_handover_end(struct phx__node_handover *h)
     phx__node_handover_release(h);
 }
 
-int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem, struct phx__ids *ids,
-                            struct phx__timers *timers, int hop_limit, int relay,
+int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
     memset(h, 0, sizeof *h);
-    h->mem = mem;
-    h->ids = ids;
-    h->timers = timers;
+    h->env = *env;
     h->ops = *ops;
-    h->hop_limit = hop_limit;
-    h->relay = relay;
-    return phx__timer_new(timers, PHX__TIMER_HAND, 0, &h->timer);
+    return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
 void phx__node_handover_free(struct phx__node_handover *h)
 {
-    phx__mem_put(h->mem, h->at, h->capacity * sizeof *h->at);
+    phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
+}
+
+/* What of this range a node holds by claims up to this epoch, as this one knows: at most `most` stretches,
+ * adjacent ones joined. How many, or PHX_ENOMEM. */
+static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
+                         struct phx_range *out, int most)
+{
+    struct phx_range held;
+    int got, n = 0;
+
+    while ((got = h->ops.held(h->env.ctx, node, &range, epoch, &held)) == 1) {
+        if (n > 0 && out[n - 1].last + 1 == held.first)
+            out[n - 1].last = held.last;
+        else if (n < most)
+            out[n++] = held;
+        else
+            break;
+        if (held.last >= range.last)
+            break;
+        range.first = held.last + 1;
+    }
+    return got < 0 ? got : n;
 }
 
 /* ---- The giver ------------------------------------------------------------------------------- */
@@ -20401,21 +20114,21 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         return;
     phx__buf_writer_init(&w, data, sizeof data);
     phx__wire_link_put_hand(&w, hand, hops);
-    (void)h->ops.send(h->ops.ctx, h->ops.way(h->ops.ctx, &hand->target), &w, 0);
+    (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
 }
 
 static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
 {
     struct phx__hand out;
 
-    if (!h->ops.life(h->ops.ctx, PHX__SELF, &out.incarnation, NULL))
+    if (!h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
         return;
     out.target = it->heir;
-    out.giver = h->ids->at[PHX__SELF];
+    out.giver = h->env.ids->at[PHX__SELF];
     out.first = it->range.first;
     out.last = it->range.last;
     out.epoch = it->epoch;
-    handover_send(h, &out, h->hop_limit);
+    handover_send(h, &out, h->env.hop_limit);
 }
 
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
@@ -20434,25 +20147,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
         if (it->at < next)
             next = it->at;
     }
-    phx__timer_set(h->timers, h->timer, next);
-}
-
-/* 0 if this node holds all of the range. */
-static int handover_check_held(struct phx__node_handover *h, struct phx_range range)
-{
-    struct phx_range held;
-    int got;
-
-    for (;;) {
-        got = h->ops.held(h->ops.ctx, PHX__SELF, &range, UINT64_MAX, &held);
-        if (got < 0)
-            return got;
-        if (got == 0 || held.first > range.first)
-            return PHX_ENOTFOUND;
-        if (held.last >= range.last)
-            return 0;
-        range.first = held.last + 1;
-    }
+    phx__timer_set(h->env.timers, h->timer, next);
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
@@ -20477,62 +20172,45 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
                             uint64_t epoch, uint64_t now)
 {
     struct phx__node_handover_item *it;
-    int err;
+    struct phx_range own;
+    int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
-    if ((err = handover_check_held(h, range)) != 0)
+    if (err < 0)
         return err;
-    if ((err = handover_check_others(h, &range, &h->ids->at[heir])) != 0)
+    if (err == 0 || own.first > range.first || own.last < range.last)
+        return PHX_ENOTFOUND;
+    if ((err = handover_check_others(h, &range, &h->env.ids->at[heir])) != 0)
         return err > 0 ? 0 : err;
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
-    if (phx__mem_grow(h->mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
+    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
         return PHX_ENOMEM;
     it = &h->at[h->count++];
     it->range = range;
-    it->heir = h->ids->at[heir];
+    it->heir = h->env.ids->at[heir];
     it->epoch = epoch;
     it->at = now;
     it->wait = HANDOVER_WAIT_MIN;
-    phx__timer_set(h->timers, h->timer, now);
+    phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-/* What of it the giver holds, as this node knows: how many stretches, adjacent ones joined. */
-static uint32_t handover_offered(struct phx__node_handover *h, uint32_t giver, const struct phx__hand *hand,
-                                 struct phx_range *out)
-{
-    struct phx_range rest, held;
-    uint32_t n = 0;
-
-    rest.first = hand->first;
-    rest.last = hand->last;
-    while (h->ops.held(h->ops.ctx, giver, &rest, hand->epoch, &held) == 1) {
-        if (n > 0 && out[n - 1].last + 1 == held.first)
-            out[n - 1].last = held.last;
-        else if (n < HANDOVER_STRETCHES)
-            out[n++] = held;
-        else
-            break;
-        if (held.last >= rest.last)
-            break;
-        rest.first = held.last + 1;
-    }
-    return n;
-}
-
 static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    struct phx_range part[HANDOVER_STRETCHES];
-    uint32_t i, n, giver = phx__id_find(h->ids, &hand->giver);
+    struct phx_range part[HANDOVER_STRETCHES], range;
+    uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
     uint64_t incarnation;
+    int i, n;
 
     if (giver == PHX__NONE || giver == PHX__SELF
-        || !h->ops.life(h->ops.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
+        || !h->env.life(h->env.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
         return;
-    n = handover_offered(h, giver, hand, part);
-    for (i = 0; i < n && h->ops.take(h->ops.ctx, &part[i], &hand->giver); i++)
+    range.first = hand->first;
+    range.last = hand->last;
+    n = handover_held(h, giver, range, hand->epoch, part, HANDOVER_STRETCHES);
+    for (i = 0; i < n && h->ops.take(h->env.ctx, &part[i], &hand->giver); i++)
         continue;
 }
 
@@ -20542,18 +20220,12 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
 
     if (phx__wire_link_get_hand(f, &hand) != 0)
         return PHX_EPROTO;
-    if (phx__id_equal(&hand.target, &h->ids->at[PHX__SELF]))
+    if (phx__id_equal(&hand.target, &h->env.ids->at[PHX__SELF]))
         handover_take(h, &hand);
-    else if (h->relay)
+    else if (h->env.relay)
         handover_send(h, &hand, f->hops - 1);
     return 0;
 }
-
-#undef HANDOVER_FRAME
-#undef HANDOVER_WAIT_MIN
-#undef HANDOVER_WAIT_MAX
-#undef HANDOVER_MAX
-#undef HANDOVER_STRETCHES
 
 /* ======== src/node/trace.c ======== */
 /* trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
@@ -20596,11 +20268,6 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
 
 /* ---- Frames out ------------------------------------------------------------------------------ */
 
-static uint32_t trace_way(const struct phx__node_trace *t, const struct phx_id *id)
-{
-    return t->ops.way(t->ops.ctx, id);
-}
-
 static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
                        int hops)
 {
@@ -20609,25 +20276,24 @@ static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx
 
     phx__buf_writer_init(&w, data, sizeof data);
     phx__wire_link_put_trace(&w, q, flags, hops);
-    (void)t->ops.send(t->ops.ctx, nbr, &w, 0);
+    (void)t->env.send(t->env.ctx, nbr, &w, 0);
 }
 
-static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, uint32_t upto,
-                      uint64_t now)
+static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
     struct phx__trace q;
-    uint32_t next = trace_way(t, &it->target);
+    uint32_t next = t->env.way(t->env.ctx, &it->out.target);
 
     memset(&q, 0, sizeof q);
-    q.target = it->target;
-    q.source = t->ids->at[PHX__SELF];
+    q.target = it->out.target;
+    q.source = t->env.ids->at[PHX__SELF];
     q.key = it->key;
     while (it->asked < upto) {
         it->hops[it->asked].rtt_us = UINT64_MAX;
         it->hops[it->asked].hops = -1;
         it->sent_at[it->asked] = now;
         q.number = (uint8_t)++it->asked;
-        trace_send(t, next, &q, 0, (int)it->asked);
+        trace_send(t, next, &q, 0, it->asked);
     }
 }
 
@@ -20635,29 +20301,27 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
 
 static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
-    uint32_t node = phx__id_find(t->ids, &it->target);
-    int hops = node == PHX__NONE ? -1 : t->ops.distance(t->ops.ctx, node);
+    uint32_t node = phx__id_find(t->env.ids, &it->out.target);
+    int hops = t->ops.distance(t->env.ctx, node);
 
-    it->until = now + TRACE_PATIENCE;
-    it->result = PHX_ETIMEDOUT;
-    if (hops < 0 || hops == (int)PHX__UNREACHABLE) {
-        it->result = PHX_EUNREACH;
-        it->until = now;
+    it->out.result = PHX_EUNREACH;
+    if (hops < 0 || hops == (int)PHX__UNREACHABLE)
         return;
-    }
-    it->why = t->ops.why(t->ops.ctx, node);
-    trace_ask(t, it, (uint32_t)hops < t->hop_limit ? (uint32_t)hops : t->hop_limit, now);
+    it->until = now + TRACE_PATIENCE;
+    it->out.result = PHX_ETIMEDOUT;
+    it->out.why = t->ops.why(t->env.ctx, node);
+    trace_ask(t, it, hops < t->env.hop_limit ? hops : t->env.hop_limit, now);
 }
 
 /* One block: the hops, and when each was asked. */
 static size_t trace_size(const struct phx__node_trace *t)
 {
-    return t->hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
+    return (size_t)t->env.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
 }
 
 static int trace_is_whole(const struct phx__node_trace_item *it)
 {
-    uint32_t i;
+    int i;
 
     for (i = 0; i < it->end && it->hops[i].rtt_us != UINT64_MAX; i++)
         continue;
@@ -20668,19 +20332,14 @@ static int trace_is_whole(const struct phx__node_trace_item *it)
 static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 {
     struct phx__node_trace_item it = t->at[i];
-    struct phx_trace out;
 
     t->at[i] = t->at[--t->count];
-    out.token = it.token;
-    out.target = it.target;
-    out.result = result;
-    out.why = it.why;
-    out.hops = it.hops;
-    out.hops_count = it.end > 0 ? it.end : it.asked;
-    while (out.hops_count > 0 && it.hops[out.hops_count - 1].rtt_us == UINT64_MAX)
-        out.hops_count--;
-    t->ops.done(t->ops.ctx, &out);
-    phx__mem_put(t->mem, it.hops, trace_size(t));
+    it.out.result = result;
+    it.out.hops_count = (size_t)(it.end > 0 ? it.end : it.asked);
+    while (it.out.hops_count > 0 && it.hops[it.out.hops_count - 1].rtt_us == UINT64_MAX)
+        it.out.hops_count--;
+    t->ops.done(t->env.ctx, &it.out);
+    phx__mem_put(t->env.mem, it.hops, trace_size(t));
 }
 
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
@@ -20690,66 +20349,64 @@ void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 
     for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
-        if (it->until == UINT64_MAX)
+        if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
-            trace_finish(t, i - 1, it->result);
+            trace_finish(t, i - 1, it->out.result);
     }
     for (i = 0; i < t->count; i++)
-        if (t->at[i].until == UINT64_MAX)
-            next = now;
-        else if (t->at[i].until < next)
+        if (t->at[i].until < next)
             next = t->at[i].until;
-    phx__timer_set(t->timers, t->timer, next);
+    phx__timer_set(t->env.timers, t->timer, next);
 }
 
 static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *it, const struct phx__trace *a,
                        uint64_t now)
 {
-    struct phx_hop *hop = &it->hops[a->number - 1u];
+    struct phx_hop *hop = &it->hops[a->number - 1];
 
     /* Once each; and only the target is at no distance from itself. */
     if (a->number > it->asked || hop->rtt_us != UINT64_MAX
-        || (a->distance == 0) != phx__id_equal(&a->source, &it->target))
+        || (a->distance == 0) != phx__id_equal(&a->source, &it->out.target))
         return;
     hop->id = a->source;
-    hop->rtt_us = now - it->sent_at[a->number - 1u];
+    hop->rtt_us = now - it->sent_at[a->number - 1];
     hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
     hop->why = a->why;
     if (hop->hops <= 0 && (it->end == 0 || a->number < it->end)) {
         it->end = a->number;
-        it->result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
-    } else if (it->end == 0 && a->number == it->asked && it->asked < t->hop_limit) {
+        it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
+    } else if (it->end == 0 && a->number == it->asked && it->asked < t->env.hop_limit) {
         trace_ask(t, it, it->asked + 1, now);
-    } else if (it->end == 0 && it->asked == t->hop_limit) { /* a longer way is none */
+    } else if (it->end == 0 && it->asked == t->env.hop_limit) { /* a longer way is none */
         it->end = it->asked;
-        it->result = PHX_EUNREACH;
+        it->out.result = PHX_EUNREACH;
     }
     if (trace_is_whole(it))
-        phx__timer_set(t->timers, t->timer, now);
+        phx__timer_set(t->env.timers, t->timer, now);
 }
 
 int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token, uint64_t now)
 {
     struct phx__node_trace_item it;
-    uint32_t node = phx__id_find(t->ids, target);
 
-    if (node == PHX__NONE || t->ops.distance(t->ops.ctx, node) < 0)
+    if (t->ops.distance(t->env.ctx, phx__id_find(t->env.ids, target)) < 0)
         return PHX_ENOTFOUND;
     if (t->count == TRACE_MAX)
         return PHX_ELIMIT;
     memset(&it, 0, sizeof it);
-    it.target = *target;
-    it.token = token;
-    it.until = UINT64_MAX; /* the next step begins it: only then is the time known */
-    if (t->ops.random(t->ops.ctx, &it.key) != 0)
+    it.out.target = *target;
+    it.out.token = token;
+    it.until = now; /* the next step begins it: only then is the time known */
+    if (t->ops.random(t->env.ctx, &it.key) != 0)
         return PHX_EIO;
-    if (phx__mem_grow(t->mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
-        || (it.hops = phx__mem_zero(t->mem, trace_size(t))) == NULL)
+    if (phx__mem_grow(t->env.mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
+        || (it.hops = phx__mem_zero(t->env.mem, trace_size(t))) == NULL)
         return PHX_ENOMEM;
-    it.sent_at = (uint64_t *)(void *)(it.hops + t->hop_limit);
+    it.out.hops = it.hops;
+    it.sent_at = (uint64_t *)(void *)(it.hops + t->env.hop_limit);
     t->at[t->count++] = it;
-    phx__timer_set(t->timers, t->timer, now);
+    phx__timer_set(t->env.timers, t->timer, now);
     return 0;
 }
 
@@ -20758,8 +20415,8 @@ int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, 
 static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct phx__trace *q, int has_way,
                          uint64_t now)
 {
-    uint32_t node = phx__id_find(t->ids, &q->target), way = trace_way(t, &q->source);
-    int hops = node == PHX__NONE ? -1 : t->ops.distance(t->ops.ctx, node);
+    uint32_t node = phx__id_find(t->env.ids, &q->target), way = t->env.way(t->env.ctx, &q->source);
+    int hops = t->ops.distance(t->env.ctx, node);
     struct phx__trace a;
 
     if (t->paid < now)
@@ -20768,12 +20425,12 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
         return;
     t->paid += TRACE_EACH;
     a.target = q->source;
-    a.source = t->ids->at[PHX__SELF];
+    a.source = t->env.ids->at[PHX__SELF];
     a.key = q->key;
     a.number = q->number;
     a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
-    a.why = hops >= 0 ? t->ops.why(t->ops.ctx, node) : PHX_ENOTFOUND;
-    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, (int)t->hop_limit);
+    a.why = hops >= 0 ? t->ops.why(t->env.ctx, node) : PHX_ENOTFOUND;
+    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, t->env.hop_limit);
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
@@ -20781,10 +20438,10 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
-    uint32_t way = trace_way(t, &q->target);
+    uint32_t way = t->env.way(t->env.ctx, &q->target);
     int has_way = way != PHX__NONE && way != from;
 
-    if (f->hops > 1 && has_way && t->relay)
+    if (f->hops > 1 && has_way && t->env.relay)
         trace_send(t, way, q, flags, f->hops - 1);
     else if (!flags)
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
@@ -20798,7 +20455,7 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
 
     if (phx__wire_link_get_trace(f, &q) != 0)
         return PHX_EPROTO;
-    if (!phx__id_equal(&q.target, &t->ids->at[PHX__SELF])) {
+    if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
         for (i = 0; i < t->count; i++)
@@ -20812,18 +20469,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__node_trace_init(struct phx__node_trace *t, struct phx__mem *mem, struct phx__ids *ids,
-                         struct phx__timers *timers, uint32_t hop_limit, int relay,
+int phx__node_trace_init(struct phx__node_trace *t, const struct phx__node_env *env,
                          const struct phx__node_trace_ops *ops)
 {
     memset(t, 0, sizeof *t);
-    t->mem = mem;
-    t->ids = ids;
-    t->timers = timers;
+    t->env = *env;
     t->ops = *ops;
-    t->hop_limit = hop_limit;
-    t->relay = relay;
-    return phx__timer_new(timers, PHX__TIMER_TRACE, 0, &t->timer);
+    return phx__timer_new(env->timers, PHX__TIMER_TRACE, 0, &t->timer);
 }
 
 void phx__node_trace_end(struct phx__node_trace *t)
@@ -20837,15 +20489,9 @@ void phx__node_trace_free(struct phx__node_trace *t)
     uint32_t i;
 
     for (i = 0; i < t->count; i++)
-        phx__mem_put(t->mem, t->at[i].hops, trace_size(t));
-    phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
+        phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
+    phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }
-
-#undef TRACE_FRAME
-#undef TRACE_PATIENCE
-#undef TRACE_MAX
-#undef TRACE_EACH
-#undef TRACE_BURST
 
 /* ======== src/node/base.c ======== */
 /* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
@@ -21505,7 +21151,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_data_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -21527,7 +21173,7 @@ void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head
 
     if (!phx__node_serves(p, l))
         return;
-    phx__post_recv_placed(&p->post, head, size, payload, p->now);
+    phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
 
@@ -21547,7 +21193,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     int err;
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
     return err;
 }
@@ -21573,7 +21219,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
@@ -22485,7 +22131,7 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
@@ -22685,7 +22331,7 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
+        phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
@@ -22983,22 +22629,21 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key shown[PHX__NODE_KEYS];
     phx *p = ctx;
     uint32_t i;
 
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     for (i = 0; i < count; i++) {
-        shown[i].data = p->set.keys[i].data = keys[i].data;
-        shown[i].size = p->set.keys[i].size = keys[i].size;
+        p->set.keys[i].data = keys[i].data;
+        p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+        phx__tls_keys(p->set.tls, p->cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -23084,9 +22729,10 @@ static int wiring_open_rooms(phx *p)
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
                                    c->incarnation << 32 };
-    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
-                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
-                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+    struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
+                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
+                                  wiring_wants, wiring_segment, wiring_member,
+                                  c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon };
     int err;
 
@@ -23105,24 +22751,21 @@ static int wiring_open_rooms(phx *p)
 static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
-    struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
-                                               wiring_release, wiring_take, wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
-                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
+                                 p, phx__node_next, phx__node_send, wiring_life };
+    struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
+                                               wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
-    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
-                                         wiring_why, wiring_traced };
-    uint32_t hops = p->cfg.hop_limit;
+    struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err;
 
-    phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
+    p->samehost.enabled = p->cfg.same_host != 0;
     phx__node_addr_init(&p->addr, &addr);
-    phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
-                           p->cfg.relay, &suspect);
-    err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,
-                                  &handover);
+    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
+    err = phx__node_handover_init(&p->handover, &env, &handover);
     if (err == 0)
-        err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
+        err = phx__node_trace_init(&p->trace, &env, &trace);
     return err != 0 ? err : wiring_open_keys(p);
 }
 
@@ -23295,9 +22938,9 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation, p->now);
+        phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
-    phx__post_sched_route(&p->post, node, p->now);
+    phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
                               p->now);
     peer = &p->peers.at[node];
@@ -23354,7 +22997,7 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post, p->now);
+        phx__post_box_names(&p->post);
     }
     step_renew_card(p);
 }
@@ -23403,7 +23046,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE: step_spares_due(p); break;
@@ -23438,14 +23081,14 @@ static void step_leave(phx *p)
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post, p->now);
+        phx__post_settle(&p->post);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
     phx__node_links_close_all(p);
-    phx__post_box_close_all(&p->post, p->now);
+    phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -23484,7 +23127,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_dial_deferred(p);
     if (step_has_news(p))
         step_settle(p);
-    p->step.more |= phx__post_run(&p->post, p->now);
+    p->step.more |= phx__post_run(&p->post);
     if (p->leave.closing)
         step_leave(p);
     if (step_has_news(p))
@@ -23494,7 +23137,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
@@ -23803,29 +23446,21 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 struct dump {
     struct phx__text t;
     const phx *p;
-    int json;
     const char *between; /* what goes before the next item of a list */
 };
 
 static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
+    char out[3] = { 0 };
 
     phx__node_text_put(&d->t, "\"");
     for (; *s != 0; s++) {
         unsigned char c = (unsigned char)*s;
-        char out[3] = { 0 }, *to = out;
-        int printable = c >= 0x20 && c < 0x7f;
-        if (d->json && !printable) {
-            out[0] = hex[c >> 4];
-            out[1] = hex[c & 15];
-            phx__node_text_put(&d->t, "\\u00%s", out);
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            *to++ = '\\';
-        *to = printable ? (char)c : '?';
-        phx__node_text_put(&d->t, "%s", out);
+        int wide = c < 0x20 || c >= 0x7f;
+        out[0] = wide ? hex[c >> 4] : *s;
+        out[1] = wide ? hex[c & 15] : 0;
+        phx__node_text_put(&d->t, wide ? "\\u00%s" : c == '"' || c == '\\' ? "\\%s" : "%s", out);
     }
     phx__node_text_put(&d->t, "\"");
 }
@@ -23843,6 +23478,14 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
     d->between = ",";
+}
+
+/* A list of the nodes that routing knows, from this one on. */
+static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+{
+    for (d->between = ""; node < d->p->ids.size; node++)
+        if (phx__route_dest(&d->p->route, node) != NULL)
+            put(d, node);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -23884,36 +23527,29 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
 static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
+    const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
 
-    for (i = 0; i < dest->offer_count; i++) {
-        const struct phx__offer *h = &phx__route_table_offers(dest)[i];
-        dump_item(d, "\n{\"by\":", &d->p->ids.at[h->nbr]);
+    for (; o < end; o++) {
+        dump_item(d, "\n{\"by\":", &d->p->ids.at[o->nbr]);
         dump_id(d, ",\"node\":", &d->p->ids.at[node]);
-        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)h->hops);
+        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)o->hops);
     }
 }
 
 static void dump_json(struct dump *d)
 {
-    const phx *p = d->p;
     const struct phx__link *l;
-    uint32_t i;
+    uint32_t slot = 0;
 
-    dump_id(d, "{\"self\":", &p->self);
-    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", p->now);
-    for (i = 0, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_node(d, i);
+    dump_id(d, "{\"self\":", &d->p->self);
+    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
+    dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    i = 0;
-    for (d->between = ""; (l = phx__node_each_link(p, &i)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
-    for (i = 1, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_seen(d, i);
+    dump_each(d, 1, dump_json_seen);
     phx__node_text_put(&d->t, "]}\n");
 }
 
@@ -23951,31 +23587,27 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
+    const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
 
-    for (i = 0; i < dest->offer_count; i++) {
-        uint32_t by = phx__route_table_offers(dest)[i].nbr;
-        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
-        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
-            dump_dot_edge(d, by, node, " [color=gray]");
+    for (; o < end; o++) {
+        back = phx__route_table_offer(&d->p->route.table.at[o->nbr], node);
+        if (o->hops == 1 && (o->nbr < node || back == NULL || back->hops != 1))
+            dump_dot_edge(d, o->nbr, node, " [color=gray]");
     }
+}
+
+static void dump_dot_link(struct dump *d, uint32_t node)
+{
+    if (phx__node_link(d->p, node) != NULL)
+        dump_dot_edge(d, PHX__SELF, node, "");
 }
 
 static void dump_dot(struct dump *d)
 {
-    const phx *p = d->p;
-    uint32_t i;
-
     phx__node_text_put(&d->t, "graph phoenix {\n");
-    for (i = 0; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_node(d, i);
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
-            dump_dot_edge(d, PHX__SELF, i, "");
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_seen(d, i);
+    dump_each(d, PHX__SELF, dump_dot_node);
+    dump_each(d, 1, dump_dot_link);
+    dump_each(d, 1, dump_dot_seen);
     phx__node_text_put(&d->t, "}\n");
 }
 
@@ -23987,9 +23619,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
         return PHX_EINVAL;
     phx__node_text_begin(&d.t, out, capacity);
     d.p = p;
-    d.json = format == PHX_DUMP_JSON;
-    d.between = "";
-    if (d.json)
+    if (format == PHX_DUMP_JSON)
         dump_json(&d);
     else
         dump_dot(&d);
@@ -24003,14 +23633,12 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
 #endif
 /* include "node/links.h" */
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 const char *phx_version(void)
 {
     return PHX_VERSION;
 }
-
-/* ---- Configuration --------------------------------------------------------------------------- */
 
 void phx_config_init(struct phx_config *cfg)
 {
@@ -24057,25 +23685,20 @@ static int api_within(uint64_t value, uint64_t low, uint64_t high)
     return value >= low && value <= high;
 }
 
-/* Times up to a day: more is a mistake in units. */
-static int api_time(uint64_t us)
+/* A time of so many milliseconds at least, and up to a day: more is a mistake in units. */
+static int api_time(uint64_t us, uint64_t least_ms)
 {
-    return api_within(us, PHX__MS, 86400 * PHX__SECOND);
+    return api_within(us, least_ms * PHX__MS, 86400 * PHX__SECOND);
 }
 
 /* Below 10 ms a heartbeat is a spin. */
-static int api_detector_time(uint64_t us)
-{
-    return api_within(us, 10 * PHX__MS, 86400 * PHX__SECOND);
-}
-
 static int api_detector_check(const struct phx_detector *d)
 {
-    if (d->monitors < 1 || d->monitors > 255 || !api_detector_time(d->interval_us)
-        || !api_detector_time(d->insurance_us) || !api_detector_time(d->timeout_us)
-        || !api_detector_time(d->broken_us) || d->insurance_us < d->interval_us)
-        return PHX_EINVAL;
-    return 0;
+    int valid = api_within(d->monitors, 1, 255) && api_time(d->interval_us, 10)
+                && api_time(d->insurance_us, 10) && api_time(d->timeout_us, 10)
+                && api_time(d->broken_us, 10) && d->insurance_us >= d->interval_us;
+
+    return valid ? 0 : PHX_EINVAL;
 }
 
 int phx_set_detector(phx *p, const struct phx_detector *d)
@@ -24108,7 +23731,7 @@ static int api_config_check(const struct phx_config *c)
         || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
-    if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
+    if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
         || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
@@ -24128,10 +23751,9 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx *p;
     int err;
 
-    if (out == NULL)
-        return PHX_EINVAL;
-    *out = NULL;
-    if (cfg == NULL)
+    if (out != NULL)
+        *out = NULL;
+    if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
     if ((err = api_config_check(cfg)) != 0)
         return err;
@@ -24159,9 +23781,19 @@ void phx_free(phx *p)
         phx__node_step_free(p);
 }
 
+/* May the host begin something, with these arguments? */
+static int api_check(const phx *p, int valid, int in_order)
+{
+    if (p == NULL || !valid)
+        return PHX_EINVAL;
+    if (!in_order)
+        return PHX_ERANGE;
+    return p->leave.closing ? PHX_ECLOSED : 0;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
-/* Text to up to `capacity` addresses: how many, or why none. */
+/* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
@@ -24176,14 +23808,13 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         return 1;
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
-    if (n == 0) {
-        n = phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
-    }
+    if (n == 0)
+        n = capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
+    if (n > 0 && out[0].tls && capacity > 1 && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
 }
@@ -24192,12 +23823,10 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 int phx_listen(phx *p, const char *address)
 {
     struct phx_address a[PHX__LISTENERS];
-    int i, n, err = 0, done = 0;
+    int i, n, err = api_check(p, 1, 1), done = 0;
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     n = api_resolve(p, address, a, (int)PHX__LISTENERS);
     if (n < 0)
         return n;
@@ -24223,43 +23852,34 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
     return 0;
 }
 
+/* The card tells others of own addresses and names. 0, or why nothing has changed. */
+static int api_card_changed(phx *p, int changed)
+{
+    p->news.card_stale |= changed > 0;
+    return changed < 0 ? changed : 0;
+}
+
 int phx_advertise(phx *p, const char *address)
 {
-    struct phx__parsed parsed;
     struct phx_address a;
-    int err;
+    int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
 
-    if (p == NULL || address == NULL)
-        return PHX_EINVAL;
-    memset(&a, 0, sizeof a);
-    if ((err = phx__addr_parse(address, &parsed)) != 0)
-        return err;
-    if (parsed.family == PHX_UNIX) {
-        a.family = PHX_UNIX;
-        memcpy(a.path, parsed.path, sizeof a.path);
-    } else if ((err = phx__addr_numeric(parsed.host, &a)) != 0) {
-        return err;
-    } else if ((a.port = parsed.port) == 0) {
+    if (n < 0)
+        return n;
+    if (a.family != PHX_UNIX && a.port == 0)
         return PHX_EADDRESS;
-    }
-    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
     if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_addr_add(&p->addr, &a);
-    p->news.card_stale |= err > 0;
-    return err < 0 ? err : 0;
+    return api_card_changed(p, phx__node_addr_add(&p->addr, &a));
 }
 
 int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n;
+    int i, n = api_check(p, 1, 1);
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
+    if (n == 0)
+        n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
@@ -24320,14 +23940,11 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t at = phx_deadline(p);
-    uint64_t ms;
+    uint64_t ms, at = phx_deadline(p);
 
     if (at == UINT64_MAX)
         return -1;
-    if (at <= now_us)
-        return 0;
-    ms = (at - now_us - 1) / PHX__MS + 1;
+    ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
@@ -24343,19 +23960,17 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
-    const struct phx__listener *companion;
+    const struct phx__listener *at;
     const struct phx__link *l;
     int wake = phx__os_wake_handle(&p->os), i, n = 0;
     uint32_t slot = 0;
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listeners.count; i++) {
-        if (!p->listeners.at[i].paused)
-            n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
-        companion = &p->listeners.at[PHX__LISTENERS + (uint32_t)i];
-        if (companion->handle >= 0 && !companion->paused)
-            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
+    for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
+        at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
+        if (at->handle >= 0 && !at->paused)
+            n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
     while ((l = phx__node_each_link(p, &slot)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
@@ -24375,10 +23990,10 @@ int phx_wake(phx *p)
 
 int phx_busy(phx *p, uint64_t us)
 {
-    if (p == NULL || us > 86400 * PHX__SECOND)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    int err = api_check(p, us <= 86400 * PHX__SECOND, 1);
+
+    if (err != 0)
+        return err;
     phx__detect_busy(&p->detect, us);
     if (!p->step.active) /* inside a callback the step writes when it ends */
         phx__node_links_write(p);
@@ -24388,11 +24003,10 @@ int phx_busy(phx *p, uint64_t us)
 int phx_close(phx *p, uint64_t drain_us)
 {
     uint64_t goodbye_at;
+    int err = api_check(p, 1, 1);
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     p->leave.closing = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
@@ -24411,21 +24025,11 @@ int phx_closed(const phx *p)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static int api_names_changed(phx *p, int changed)
-{
-    p->news.card_stale |= changed > 0;
-    return changed < 0 ? changed : 0;
-}
-
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return api_names_changed(p, phx__names_assume(&p->names, first, last));
+    int err = api_check(p, 1, first <= last);
+
+    return err != 0 ? err : api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)
@@ -24434,7 +24038,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    return api_names_changed(p, phx__names_release(&p->names, first, last));
+    return api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -24455,14 +24059,11 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
+    int err = api_check(p, heir != NULL, first <= last);
     uint32_t node;
 
-    if (p == NULL || heir == NULL)
-        return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
@@ -24480,59 +24081,37 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
         return 0;
     for (i = phx__names_lost_at(&p->lost, first);
          i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
+        if (n++ >= capacity)
+            continue;
+        *out = p->lost.now.at[i];
+        if (out->range.first < first)
+            out->range.first = first;
+        if (out->range.last > last)
+            out->range.last = last;
+        out++;
     }
     return n;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-int phx_sendv(phx *p, const struct phx_outgoing *m)
+static int api_is_message(const struct phx_outgoing *m)
 {
     int i;
 
-    if (p == NULL || m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return PHX_EINVAL;
+    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
+        return 0;
     for (i = 0; i < m->iov_count; i++)
         if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__post_send(&p->post, m, p->now);
+            return 0;
+    return 1;
 }
 
-static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
-                     uint64_t tag, const void *data, size_t size)
+int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    memset(m, 0, sizeof *m);
-    memcpy(&iov->iov_base, &data,
-           sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov->iov_len = size;
-    m->to = to;
-    m->from = from;
-    m->tag = tag;
-    m->iov = iov;
-    m->iov_count = 1;
-}
+    int err = api_check(p, api_is_message(m), 1);
 
-int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
-{
-    struct phx_outgoing m;
-    struct iovec iov;
-
-    if (p == NULL || (data == NULL && size > 0))
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    api_fill(&m, &iov, to, from, tag, data, size);
-    return phx__post_send(&p->post, &m, p->now);
+    return err != 0 ? err : phx__post_send(&p->post, m);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -24541,25 +24120,34 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct phx_outgoing m;
     struct iovec iov;
 
-    api_fill(&m, &iov, to, from, tag, data, size);
+    memset(&m, 0, sizeof m);
+    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
+    iov.iov_len = size;
+    m.to = to;
+    m.from = from;
+    m.tag = tag;
+    m.iov = &iov;
+    m.iov_count = 1;
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);
 }
 
+int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
+{
+    return phx_send_owned(p, to, from, tag, data, size, NULL, NULL);
+}
+
 int phx_cast(phx *p, const struct phx_cast *c)
 {
+    int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
+    int err, in_order = 1;
     size_t i;
 
-    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
-        || (c->data == NULL && c->size > 0))
-        return PHX_EINVAL;
-    for (i = 0; i < c->ranges_count; i++)
-        if (c->ranges[i].first > c->ranges[i].last)
-            return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__post_multicast_send(&p->post, c, p->now);
+    for (i = 0; valid && i < c->ranges_count; i++)
+        in_order &= c->ranges[i].first <= c->ranges[i].last;
+    err = api_check(p, valid, in_order);
+    return err != 0 ? err : phx__post_multicast_send(&p->post, c);
 }
 
 int phx_cancel(phx *p, uint64_t token)
@@ -24578,11 +24166,10 @@ size_t phx_pending(const phx *p)
 
 int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 {
-    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__node_trace_add(&p->trace, node, token, p->now);
+    int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
+    int err = api_check(p, valid, 1);
+
+    return err != 0 ? err : phx__node_trace_add(&p->trace, node, token, p->now);
 }
 
 void phx_self(const phx *p, struct phx_id *out)
@@ -24596,13 +24183,9 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 0; node < p->ids.size; node++) {
-        if (phx__route_dest(&p->route, node) == NULL)
-            continue;
-        if (n < capacity)
-            phx__node_fill(p, node, &out[n]);
-        n++;
-    }
+    for (node = 0; node < p->ids.size; node++)
+        if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
+            phx__node_fill(p, node, &out[n - 1]);
     return n;
 }
 
@@ -24613,47 +24196,43 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     uint32_t slot = 0;
 
     while ((l = phx__node_each_link(p, &slot)) != NULL) {
-        if (l->state == PHX__LINK_CLOSED)
+        if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].handle = l->handle;
-            out[n].up = phx__node_serves(p, l);
-            out[n].dialer = l->dialer;
-            out[n].same_host = l->same_host;
-            out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-            out[n].peer = l->id;
-            out[n].address = l->address;
-            out[n].since_us = l->since;
-            out[n].bytes_in = l->in.bytes;
-            out[n].bytes_out = l->out.bytes;
-            out[n].queued_bytes = phx__link_out_queued(l);
-        }
-        n++;
+        memset(out, 0, sizeof *out);
+        out->handle = l->handle;
+        out->up = phx__node_serves(p, l);
+        out->dialer = l->dialer;
+        out->same_host = l->same_host;
+        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
+        out->peer = l->id;
+        out->address = l->address;
+        out->since_us = l->since;
+        out->bytes_in = l->in.bytes;
+        out->bytes_out = l->out.bytes;
+        out->queued_bytes = phx__link_out_queued(l);
+        out++;
     }
     return n;
 }
 
 size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
+    const struct phx__dest *d;
+    struct phx_node at;
     size_t n = 0;
     uint32_t node;
 
     for (node = 1; node < p->ids.size; node++) {
-        const struct phx__dest *d = phx__route_dest(&p->route, node);
-        if (d == NULL)
+        if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].id = p->ids.at[node];
-            if (d->next != PHX__NONE)
-                out[n].next = p->ids.at[d->next];
-            out[n].hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-            out[n].seq = d->seq;
-            out[n].feasible_seq = d->feasible_seq;
-            out[n].feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        }
-        n++;
+        phx__node_fill(p, node, &at);
+        out->id = at.id;
+        out->next = at.next;
+        out->hops = at.hops;
+        out->seq = d->seq;
+        out->feasible_seq = d->feasible_seq;
+        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
+        out++;
     }
     return n;
 }

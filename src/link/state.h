@@ -135,7 +135,7 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 struct phx__link_key {
-    uint8_t *data;
+    const uint8_t *data;
     size_t size;
 };
 
