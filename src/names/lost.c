@@ -128,16 +128,15 @@ void phx__names_lost_free(struct phx__names_lost *l)
 int phx__names_lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead;
+    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
     int err;
 
     if (l->version == l->names->version)
         return 0;
-    phx__names_index_init(&dead, l->mem, l->names->ids);
     err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
     if (err == 0)
         err = lost_collect(l, &dead, &list);
-    phx__names_index_free(&dead);
+    phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
     if (err != 0) {
         lost_drop(l, &list);
         return err;
@@ -210,14 +209,5 @@ void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owne
 
 uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first)
 {
-    uint32_t low = 0, high = l->now.count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (l->now.at[middle].range.last < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return phx__names_index_find(l->now.at, sizeof *l->now.at, l->now.count, first);
 }

@@ -39,6 +39,12 @@ static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t 
     return i;
 }
 
+/* The first claim that ends at name or after it, or count. */
+static uint32_t names_from(const struct phx__names_of *of, uint64_t name)
+{
+    return phx__names_index_find(of->at, sizeof *of->at, of->count, name);
+}
+
 /* ---- Own claims that lose */
 
 /* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of walking
@@ -50,7 +56,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
-        for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
+        for (k = names_from(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
             losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
     return losses;
@@ -141,7 +147,6 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
     names_give_up(n, node);
-    n->index.state = PHX__NAMES_STALE; /* conflicts are rare: not worth patching */
     return 1;
 }
 
@@ -164,20 +169,17 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
 
 /* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
  * Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps, struct phx__claim want)
+static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                       struct phx__claim want)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF];
     struct phx__claim *at = own->at, gap = want;
     uint32_t out = j + gaps;
 
-    if (gaps > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
     memmove(at + out, at + j, (own->count - j) * sizeof *at);
     own->count += gaps;
     while (out > i) {
         if (j == i || at[j - 1].last < gap.last) {
             gap.first = j == i ? want.first : at[j - 1].last + 1;
-            phx__names_index_add(&n->index, PHX__SELF, gap.first, gap.last);
             at[--out] = gap;
         }
         if (j > i) {
@@ -210,7 +212,7 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
+        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
             if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
@@ -251,10 +253,6 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
-    if (of->dead)
-        n->index.state = PHX__NAMES_STALE; /* what is not in the index cannot be patched */
-    else
-        phx__names_index_patch(&n->index, node, of, new);
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -267,7 +265,8 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
     memset(n, 0, sizeof *n);
     n->mem = mem;
     n->ids = ids;
-    phx__names_index_init(&n->index, mem, ids);
+    n->index.mem = mem;
+    n->index.ids = ids;
 }
 
 void phx__names_free(struct phx__names *n)
@@ -277,7 +276,7 @@ void phx__names_free(struct phx__names *n)
     for (node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__names_index_free(&n->index);
+    phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
     phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
@@ -294,7 +293,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
-    i = phx__names_index_claim(own, first);
+    i = names_from(own, first);
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
@@ -307,7 +306,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     want.first = first;
     want.last = last;
     want.epoch = n->epoch_max;
-    names_fill(n, i, names_past(own, i, last), gaps, want);
+    names_fill(own, i, names_past(own, i, last), gaps, want);
     if (used_up) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
@@ -318,14 +317,14 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
     struct phx__claim end;
-    uint32_t i, j, k, keep;
+    uint32_t i, j, keep;
     int left, right; /* does something remain there? */
 
     if (first > last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
-    i = phx__names_index_claim(own, first);
+    i = names_from(own, first);
     j = names_past(own, i, last);
     if (i == j)
         return 0;
@@ -338,11 +337,6 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
                       sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    if (j - i > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
-    for (k = i; k < j && n->index.state != PHX__NAMES_STALE; k++)
-        phx__names_index_cut(&n->index, own->at[k].first > first ? own->at[k].first : first,
-                             own->at[k].last < last ? own->at[k].last : last);
     if (left)
         own->at[i].last = first - 1;
     memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
@@ -394,7 +388,6 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->index.state = PHX__NAMES_STALE;
     n->version++;
     return changed;
 }
@@ -414,10 +407,12 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     uint32_t owner = PHX__NONE;
     int err = 0;
 
-    if (n->index.state == PHX__NAMES_STALE)
+    if (n->indexed != n->version)
         err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
-    if (err == 0)
+    if (err == 0) {
+        n->indexed = n->version;
         owner = phx__names_index_owner(&n->index, name, &range);
+    }
     if (around != NULL)
         *around = range;
     if (error != NULL)
@@ -428,7 +423,7 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? phx__names_index_claim(&n->of[node], range->first) : 0;
+    uint32_t i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
     int err;
 
     for (; node < n->capacity && i < n->of[node].count; i++) {
