@@ -107,12 +107,12 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-static struct phx__detect_node *detect_find(const struct phx__detect *d, uint32_t node)
+struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint32_t node)
+struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
@@ -304,7 +304,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 
 static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
     if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
@@ -327,7 +327,7 @@ static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 /* Asks for a sign of life within this time. */
 static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
@@ -335,7 +335,7 @@ static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within,
     l->asked = 1;
     l->answer_by = until;
     d->ops.heartbeat(d->ops.ctx, node, 1);
-    if ((l = detect_link_of(d, node)) != NULL)
+    if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
 
@@ -354,7 +354,7 @@ static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l,
 /* What must be received. NULL: the link is dead or gone. */
 static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
     if (l == NULL || d->blind)
@@ -373,11 +373,11 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
         detect_suspect(d, node, now);
         d->ops.suspect(d->ops.ctx, node);
-        l = detect_link_of(d, node);
+        l = phx__detect_link_of(d, node);
     }
     if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
         detect_review_use(d, l, now);
-        l = detect_link_of(d, node);
+        l = phx__detect_link_of(d, node);
     }
     return l;
 }
@@ -403,7 +403,7 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.heartbeat(d->ops.ctx, node, 0);
         /* It counts as sent even if it could not be: another attempt at once does not help a link that
          * is full of other traffic. */
-        if ((l = detect_link_of(d, node)) != NULL)
+        if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
     } else if (l != NULL) {
         detect_count_saved(d, l, now);
@@ -492,11 +492,6 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     phx__detect_busy(d, 0);
 }
 
-void phx__detect_all_read(struct phx__detect *d)
-{
-    d->blind = 0;
-}
-
 /* NULL: no memory, and nothing has changed. */
 static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
 {
@@ -522,7 +517,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 
     if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    l = detect_link_of(d, node);
+    l = phx__detect_link_of(d, node);
     is_new = l == NULL;
     if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
@@ -541,7 +536,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 
 void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
 
     if (l == NULL)
@@ -559,7 +554,7 @@ void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 
 uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     *monitor = l != NULL && l->monitor;
     if (l == NULL)
@@ -575,7 +570,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
 
 void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l == NULL)
         return;
@@ -587,7 +582,7 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l != NULL)
         l->sent_at = detect_clock(d, now);
@@ -596,7 +591,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
                            uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t before;
 
     if (l == NULL)
@@ -616,7 +611,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
 
 void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l == NULL)
         return;
@@ -635,7 +630,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
 
 int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    const struct phx__detect_link *l = detect_link_of(d, node);
+    const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
@@ -648,7 +643,7 @@ int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, u
 
 void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (n != NULL && n->state == PHX_NODE_SUSPECT) {
         detect_set_state(d, node, PHX_NODE_OK, now);
@@ -675,7 +670,7 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
 
 enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = detect_find(d, node);
+    const struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
@@ -684,24 +679,14 @@ enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uin
 
 int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 {
-    const struct phx__detect_link *l = detect_link_of(d, node);
+    const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     return l != NULL && l->monitor;
 }
 
-const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
-{
-    return detect_find(d, node);
-}
-
-const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
-{
-    return detect_link_of(d, node);
-}
-
 void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (n == NULL)
         return;

@@ -338,7 +338,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_ready_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_all_read(&p->detect);
+        p->detect.blind = 0;
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)
