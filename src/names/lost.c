@@ -147,18 +147,6 @@ int phx__names_lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-/* Told newest first, so they stand in memory the other way round. */
-static void lost_turn(struct phx__names_lost_list *list)
-{
-    uint32_t i, k;
-
-    for (i = 0, k = list->count; i + 1 < k--; i++) {
-        struct phx_lost one = list->at[i];
-        list->at[i] = list->at[k];
-        list->at[k] = one;
-    }
-}
-
 int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
@@ -176,8 +164,6 @@ int phx__names_lost_compare(struct phx__names_lost *l)
         lost_drop(l, &told);
         return PHX_ENOMEM;
     }
-    lost_turn(&l->gone);
-    lost_turn(&l->come);
     lost_drop(l, &l->told);
     l->told = told;
     return 0;
@@ -190,9 +176,11 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     if (list->count == 0)
         return 0;
     *is_lost = list == &l->come;
-    *out = list->at[--list->count];
-    if (list->count == 0)
+    *out = list->at[l->taken++];
+    if (l->taken == list->count) {
+        l->taken = 0;
         lost_drop(l, list);
+    }
     return 1;
 }
 

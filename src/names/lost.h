@@ -16,7 +16,8 @@ struct phx__names_lost {
     void *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news, names that are back or lost: told from the end */
+    struct phx__names_lost_list gone, come; /* news, names that are back or lost */
+    uint32_t taken;                         /* how many of the first of these that is not empty */
     uint64_t version;                       /* of the names */
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
