@@ -254,10 +254,9 @@ static void step_timer(phx *p, int kind, uint32_t arg)
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
-    case PHX__TIMER_ROUTE_TELL:
+    case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
-        if (forgotten != PHX__NONE)
+        if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             step_forget(p, forgotten);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;

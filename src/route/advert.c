@@ -345,12 +345,3 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
     }
 }
-
-void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
-{
-    *forgotten = PHX__NONE;
-    if (kind == PHX__TIMER_ROUTE_TELL)
-        phx__route_advert_flush(r, now);
-    else
-        phx__route_chores(r, now, forgotten);
-}

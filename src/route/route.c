@@ -815,7 +815,7 @@ static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
            && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
 }
 
-void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
+uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
@@ -823,15 +823,14 @@ void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    *forgotten = PHX__NONE;
-    for (i = 1; i < r->table.capacity && *forgotten == PHX__NONE; i++)
-        if (route_is_forgettable(&r->table.at[i], now))
-            *forgotten = i;
-    if (*forgotten == PHX__NONE)
-        return;
-    phx__route_table_clear(&r->table, *forgotten);
+    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
+        ;
+    if (i >= r->table.capacity)
+        return PHX__NONE;
+    phx__route_table_clear(&r->table, i);
     r->known--;
     phx__route_plan(r, now);
+    return i;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -874,7 +873,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->hop_limit = hop_limit;
     r->relay = 1;
     r->delegate = PHX__NONE;
-    phx__route_table_init(&r->table, mem);
+    r->table.mem = mem;
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))

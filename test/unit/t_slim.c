@@ -422,7 +422,8 @@ static void test_runs(void)
         memset(&heap, 0, sizeof heap);
         memset(has, 0, sizeof has);
         phx__mem_init(&mem, &alloc, 0);
-        phx__route_table_init(&t, &mem);
+        memset(&t, 0, sizeof t);
+        t.mem = &mem;
         phx__rnd_seed(&dice, seed, 5);
         check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {
