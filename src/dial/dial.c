@@ -34,7 +34,7 @@
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (pick.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
  * small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
@@ -115,7 +115,7 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
     if (d->links >= d->limits.max_links)
         return 0;
     return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
-           || phx__dial_pick_has(&d->targets.picks, t->node);
+           || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -590,19 +590,13 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
 static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t = NULL;
+    struct phx__dial_target *t;
 
-    if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
-        && (t = phx__dial_target_new(ts, node, a, n)) == NULL)
+    if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
         return PHX_ENOMEM;
-    ts->known += !ts->nodes[node].linked;
-    phx__dial_pick_offer(&ts->picks, ts->ids, node);
     phx__dial_start_news(&d->start, d->now);
-    if (t == NULL) {
-        ts->nodes[node].target = PHX__DIAL_LATENT;
-        ts->latent++;
+    if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    }
     t->fresh = PHX__DIAL_START_PATIENCE;
     dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
     return 0;
@@ -611,23 +605,13 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 /* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
     if (dial_node(d, node)->target == 0)
         return;
     if (t != NULL)
         dial_rest(d, t);
-    phx__dial_target_drop(ts, node);
-    ts->known -= !ts->nodes[node].linked;
-    if (!phx__dial_pick_drop(&ts->picks, node))
-        return;
-    node = phx__dial_target_next_pick(ts);
-    if (node == PHX__NONE)
-        return;
-    phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    t = phx__dial_target_wake(ts, node);
-    if (t != NULL)
+    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -686,20 +670,9 @@ void phx__dial_free(struct phx__dial *d)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
-    phx__dial_slot_free(&d->slots);
+    phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
     phx__ratelimit_free(&d->rate);
     memset(d, 0, sizeof *d);
-}
-
-void phx__dial_listening(struct phx__dial *d, int yes)
-{
-    d->listening = yes;
-}
-
-/* Are these its addresses, in whatever order? */
-static int dial_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
-{
-    return phx__dial_addr_is_same(t->at, t->count, a, n);
 }
 
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
@@ -713,7 +686,7 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
-        if (dial_is_at(&ts->at[ts->hubs[k]], order, n))
+        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, order, n))
             return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
@@ -741,7 +714,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !dial_is_at(t, order, n)) /* without a target, its card says them */
+    else if (t != NULL && !phx__dial_addr_is_same(t->at, t->count, order, n)) /* else its card says them */
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;

@@ -40,7 +40,7 @@ struct phx__dial {
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
     uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
-    int listening;       /* this node can be dialled */
+    int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     uint64_t now;        /* the latest time told, for calls that are not told */
 };
@@ -49,8 +49,6 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                struct phx__timers *timers, struct phx__rnd *rnd,
                                const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
-/* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
-PHX_PRIVATE void phx__dial_listening(struct phx__dial *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now);

@@ -455,7 +455,7 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
     links_open_companion(p, p->listeners.count++);
-    phx__dial_listening(&p->dial, 1);
+    p->dial.listening = 1;
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->news.card_stale = 1;

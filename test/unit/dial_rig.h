@@ -308,10 +308,10 @@ static inline void rig_check(struct rig *r)
         /* Who may be dialled has a target. */
         wrong += d->targets.nodes[i].target == PHX__DIAL_LATENT
                  && (d->targets.known <= d->limits.max_links || d->targets.nodes[i].wanted
-                     || phx__dial_pick_has(&d->targets.picks, i));
+                     || phx__dial_target_is_pick(&d->targets, i));
         known += d->targets.nodes[i].linked || d->targets.nodes[i].target != 0;
     }
-    wrong += open != d->slots.open || open != r->open_count || open > d->limits.max_dials;
+    wrong += open != r->open_count || open > d->limits.max_dials;
     wrong += linked != d->links || known != d->targets.known || latent != d->targets.latent;
     /* Whoever waits either waits for an slot or is called at once. */
     wrong += queued > 0 && open < d->limits.max_dials && phx__timer_next(&r->timers) > r->now;

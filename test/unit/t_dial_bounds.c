@@ -11,7 +11,7 @@ static void test_max_dials(void)
     for (i = 0; i < 20; i++)
         node[i] = rig_known(r);
     rig_pass(r, 0);
-    ok(r->open_count == 4 && r->d.slots.open == 4, "four at once");
+    ok(r->open_count == 4, "four at once");
     for (i = 0; i < 4; i++)
         phx__dial_answered(&r->d, r->open[i].slot);
     rig_pass(r, 3 * SECOND);
@@ -198,12 +198,12 @@ static void test_picks(void)
         }
         for (i = 40; i < 60 && order == 2; i++)
             phx__dial_forget(&r->d, phx__id_find(&r->ids, &id[i]));
-        for (i = 0; i < r->d.targets.picks.count; i++) {
+        for (i = 0; i < r->d.targets.pick_count; i++) {
             if (order == 0)
-                pick[i] = r->ids.at[r->d.targets.picks.at[i].node];
-            differs += !phx__id_equal(&pick[i], &r->ids.at[r->d.targets.picks.at[i].node]);
+                pick[i] = r->ids.at[r->d.targets.picks[i].node];
+            differs += !phx__id_equal(&pick[i], &r->ids.at[r->d.targets.picks[i].node]);
         }
-        ok(r->d.targets.picks.count == PHX__DIAL_PICKS && differs == 0, "the same 8 in the same order");
+        ok(r->d.targets.pick_count == PHX__DIAL_PICKS && differs == 0, "the same 8 in the same order");
         rig_free(r);
     }
 }
@@ -234,9 +234,9 @@ static void test_full(void)
     rig_pass(r, SECOND);
     ok(r->open_count == 1 && r->last.expect == node[5], "four: it is dialled");
     rig_check(r);
-    for (i = 0; i < r->d.targets.picks.count; i++)
-        pick += r->d.targets.picks.at[i].node == node[5];
-    ok(pick == 1 && r->d.targets.picks.count == 1, "only who can be dialled is one of the picks");
+    for (i = 0; i < r->d.targets.pick_count; i++)
+        pick += r->d.targets.picks[i].node == node[5];
+    ok(pick == 1 && r->d.targets.pick_count == 1, "only who can be dialled is one of the picks");
     rig_free(r);
 }
 
@@ -262,8 +262,8 @@ static void test_graph(void)
             if (k != i && phx__id_add(&r->ids, &id[k], &node) == 0)
                 phx__dial_set_addrs(&r->d, node, &a, 1, r->now);
         }
-        for (k = 0; k < r->d.targets.picks.count; k++) {
-            node = r->d.targets.picks.at[k].node;
+        for (k = 0; k < r->d.targets.pick_count; k++) {
+            node = r->d.targets.picks[k].node;
             node -= node <= i;
             linked[i][node] = linked[node][i] = 1;
         }

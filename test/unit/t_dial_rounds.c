@@ -158,7 +158,7 @@ static uint64_t first_dial(const struct phx_id *self, const struct phx_id *other
 
     r->ids.at[PHX__SELF] = *self;
     phx__id_add(&r->ids, other, &node);
-    phx__dial_listening(&r->d, listening);
+    r->d.listening = listening;
     phx__dial_set_addrs(&r->d, node, &a, 1, r->now);
     wait = rig_wait(r);
     rig_free(r);
@@ -539,7 +539,7 @@ static void test_late(void)
     phx__dial_result(&r->d, first, PHX_ESELF, r->now);
     phx__dial_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
     phx__dial_result(&r->d, 500, PHX_ESELF, r->now);
-    ok(r->d.slots.open == 1 && r->d.targets.at[0].failures == 1,
+    ok(r->open_count == 1 && r->d.targets.at[0].failures == 1,
        "late and wild results are ignored");
     node = rig_node(r);
     phx__dial_up(&r->d, node, first, r->now);
@@ -591,7 +591,7 @@ static void test_courtesy_again(void)
     for (seed = 0; seed < 40; seed++) {
         r = rig_new(10, 64, seed);
         node = rig_node(r);
-        phx__dial_listening(&r->d, 1);
+        r->d.listening = 1;
         phx__dial_set_addrs(&r->d, node, a, 1, r->now);
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EKEY);

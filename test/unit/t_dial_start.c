@@ -148,7 +148,7 @@ static void test_start_patience(void)
     uint32_t i, node, late = 0;
 
     r->d.start.above = 8;
-    phx__dial_listening(&r->d, 1);
+    r->d.listening = 1;
     for (i = 0; i < 40; i++)
         rig_known(r);
     rig_pass(r, 10 * MS);

@@ -258,7 +258,7 @@ static void test_replace_all(void)
     wait = rig_wait(r);
     ok(r->abandons == 1 && wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->last.to.port == 1,
        "back-off, then the first");
-    phx__dial_listening(&r->d, 1);
+    r->d.listening = 1;
     r->wrong += rig_up(r, r->last.slot, node) != 0;
     phx__dial_set_addrs(&r->d, node, a, 2, r->now);
     ok(rig_wait(r) == UINT64_MAX, "linked: a new address is noted, not dialled");
@@ -284,7 +284,7 @@ static void test_slots(void)
         rig_check(r);
     }
     ok(r->d.targets.count == 1 && r->mem.used == used, "one slot for a thousand nodes");
-    ok(r->open_count == 0 && r->d.targets.known == 0 && r->d.targets.picks.count == 0,
+    ok(r->open_count == 0 && r->d.targets.known == 0 && r->d.targets.pick_count == 0,
        "and nothing is left of them");
     rig_free(r);
 }
@@ -392,7 +392,7 @@ static void test_up_without_memory(void)
     rig_hub(r, 1);
     rig_wait(r);
     r->heap.fail_from = r->heap.calls + 1;
-    ok(rig_up(r, r->last.slot, 500) == PHX_ENOMEM && r->d.slots.open == 0,
+    ok(rig_up(r, r->last.slot, 500) == PHX_ENOMEM && r->open_count == 0,
        "told, and the slot is over");
     ok(r->d.links == 0 && rig_wait(r) <= RETRY_MIN, "the hub is dialled again");
     rig_check(r);
@@ -461,7 +461,7 @@ static void test_random(void)
 
     for (seed = 0; seed < 20; seed++) {
         struct rig *r = rig_new(links[seed % 4], 1 + seed % 7, 1000 + seed);
-        phx__dial_listening(&r->d, seed % 2);
+        r->d.listening = seed % 2;
         r->d.targets.addresses = seed < 10 ? NULL : rig_addresses;
         for (i = 0; i < 50; i++)
             rig_node(r);
