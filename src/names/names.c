@@ -62,19 +62,20 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
     return losses;
 }
 
-/* The queue of conflicts stands in memory newest first, so that taking the oldest is taking the last. Moves
- * what waits up by count; the caller fills conflicts[count - 1] down to conflicts[0]. There must be room. */
-static void names_conflict_shift(struct phx__names *n, uint32_t count)
+/* Queues a conflict. There must be room. */
+static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    memmove(n->conflicts + count, n->conflicts, n->conflict_count * sizeof *n->conflicts);
-    n->conflict_count += count;
+    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
+
+    one->range.first = first;
+    one->range.last = last;
+    one->winner = winner;
 }
 
 /* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
- * what remains to *rest and writes what is lost downwards from *conflict. */
-static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
-                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest,
-                        struct phx__names_conflict **conflict)
+ * what remains to *rest. */
+static void names_split(struct phx__names *n, uint32_t node, struct phx__claim mine,
+                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest)
 {
     uint64_t last = mine.last;
 
@@ -87,10 +88,7 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
             rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        --*conflict;
-        (*conflict)->range.first = mine.first;
-        (*conflict)->range.last = c->last < last ? c->last : last;
-        (*conflict)->winner = node;
+        names_lose(n, mine.first, c->last < last ? c->last : last, node);
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
@@ -104,26 +102,18 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i, surplus;
+    uint32_t i;
 
-    if (own->count <= PHX__CARD_CLAIMS)
-        return;
-    surplus = own->count - PHX__CARD_CLAIMS;
-    names_conflict_shift(n, surplus);
-    for (i = 0; i < surplus; i++) {
-        struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
-        one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
-        one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
-        one->winner = winner;
-    }
-    own->count = PHX__CARD_CLAIMS;
+    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+        names_lose(n, own->at[i].first, own->at[i].last, winner);
+    if (own->count > PHX__CARD_CLAIMS)
+        own->count = PHX__CARD_CLAIMS;
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
-    struct phx__names_conflict *conflict;
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -136,14 +126,12 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
     if (rest.at == NULL)
         return PHX_ENOMEM;
-    names_conflict_shift(n, losses);
-    conflict = n->conflicts + losses;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
             k++;
-        names_split(n, node, own->at[i], theirs, k, &rest, &conflict);
+        names_split(n, node, own->at[i], theirs, k, &rest);
     }
-    PHX_ASSERT(conflict == n->conflicts && rest.count <= rest.capacity);
+    PHX_ASSERT(n->conflict_count <= n->conflict_capacity && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
     names_give_up(n, node);
@@ -453,11 +441,11 @@ int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *o
 {
     if (n->conflict_count == 0)
         return 0;
-    *out = n->conflicts[--n->conflict_count];
-    if (n->conflict_count == 0) { /* conflicts are rare; their memory need not stay */
+    *out = n->conflicts[n->conflict_taken++];
+    if (n->conflict_taken == n->conflict_count) { /* conflicts are rare; their memory need not stay */
         phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
         n->conflicts = NULL;
-        n->conflict_capacity = 0;
+        n->conflict_count = n->conflict_taken = n->conflict_capacity = 0;
     }
     return 1;
 }
