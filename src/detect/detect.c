@@ -324,8 +324,7 @@ static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 
 /* ---- Checking a link ------------------------------------------------------------------------- */
 
-/* Asks for a sign of life within this time. */
-static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
@@ -347,7 +346,7 @@ static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l,
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
         l->used = 0;
-        detect_demand(d, l->node, d->limits.timeout_us, now);
+        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
     }
 }
 
@@ -623,11 +622,6 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
-{
-    detect_demand(d, node, d->limits.timeout_us, now);
-}
-
 int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
@@ -636,7 +630,7 @@ int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, u
         return 0;
     detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
     if (l != NULL && !l->silent)
-        detect_demand(d, node, d->limits.timeout_us / 2, now);
+        phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
     detect_suspect(d, node, now);
     return 1;
 }

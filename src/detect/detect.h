@@ -97,8 +97,9 @@ PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uin
                                        int watched, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life, and gives the link up without one. */
-PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life within this time, and gives the link up without
+ * one. */
+PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now);
 /* A rumour says that node is silent. 1: believe it so far as to pass it on. */
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */

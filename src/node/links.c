@@ -655,7 +655,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (links_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__detect_ask(&p->detect, old->peer, p->now);
+    phx__detect_ask(&p->detect, old->peer, p->detect.limits.timeout_us, p->now);
     return PHX_EDUPLICATE;
 }
 
