@@ -82,12 +82,6 @@ enum dial_verdict {
 
 /* ---- Small questions */
 
-static void dial_clock(struct phx__dial *d, uint64_t now)
-{
-    if (now > d->now)
-        d->now = now;
-}
-
 /* Uniform in low..high. */
 static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
@@ -201,7 +195,7 @@ static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_has_room(const struct phx__dial *d, uint64_t *next)
 {
     return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
+                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
 }
 
 /* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
@@ -212,7 +206,7 @@ static void dial_kick(struct phx__dial *d)
     if (d->head == PHX__NONE)
         return;
     if (dial_has_room(d, &at))
-        at = d->now;
+        at = *d->now;
     else if (d->room_at < at)
         at = d->room_at;
     if (at != UINT64_MAX)
@@ -308,7 +302,7 @@ static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t 
         return;
     }
     /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
+    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
     dial_set(d, t, at > first ? at : first);
 }
 
@@ -324,7 +318,7 @@ static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
+    if (!t->round && !t->queued && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
         dial_plan(d, t, delay);
 }
 
@@ -352,7 +346,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 
     if (t->verdict == DIAL_BARRED) {
         delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
+    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
         if (t->failures < DIAL_DEAD_ROUNDS)
@@ -382,7 +376,7 @@ static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
     if (t->untried == 0)
         dial_settle(d, t);
     else if (!t->queued)
-        dial_set(d, t, d->now);
+        dial_set(d, t, *d->now);
 }
 
 /* Takes down how an address ended. */
@@ -392,7 +386,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
-    t->at[i].tried_at = d->now;
+    t->at[i].tried_at = *d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
@@ -410,7 +404,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* How long the first of these addresses must be left alone. */
 static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
 {
-    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, d->now);
+    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
 }
 
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
@@ -437,7 +431,7 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 /* 1 if the dial is under way. */
 static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, d->now);
+    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
     struct phx_address a;
     int error;
 
@@ -448,7 +442,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__dial_rate_spend(&d->rate, &a, d->now);
+        phx__dial_rate_spend(&d->rate, &a, *d->now);
     error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
@@ -461,13 +455,13 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
+        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
     }
     t->fresh = 0;
-    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
+    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now);
     if (t->untried == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
@@ -502,7 +496,7 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
         uint64_t ban = dial_ban(d, t, t->untried);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
-        dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
+        dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
     }
     dial_settle(d, t);
 }
@@ -516,9 +510,9 @@ static int dial_make_room(struct phx__dial *d)
 
     if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
-    if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
+    if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
         return 0;
-    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at), &i);
+    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i);
     if (t == NULL)
         return 0;
     dial_abandon(d, t, i);
@@ -581,8 +575,8 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
     /* New addresses, new hope. Sooner than planned, never later. */
     t->failures = 0;
     delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t)) && d->now + delay < dial_due_at(d, t))
-        dial_set(d, t, d->now + delay);
+    if (!t->queued && (t->round || dial_may_dial(d, t)) && *d->now + delay < dial_due_at(d, t))
+        dial_set(d, t, *d->now + delay);
     return 0;
 }
 
@@ -594,7 +588,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 
     if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, d->now);
+    phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = PHX__DIAL_START_PATIENCE;
@@ -641,7 +635,8 @@ static void dial_relax(struct phx__dial *d, int before)
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                    struct phx__timers *timers, struct phx__rnd *rnd,
-                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
+                   const uint64_t *now, const struct phx__dial_limits *limits,
+                   const struct phx__dial_ops *ops)
 {
     memset(d, 0, sizeof *d);
     d->targets.mem = mem;
@@ -650,6 +645,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
     d->targets.addresses = ops->addresses;
     d->targets.ctx = ops->ctx;
     d->rnd = rnd;
+    d->now = now;
     d->ops = *ops;
     d->limits = *limits;
     d->targets.free = d->head = d->tail = PHX__NONE;
@@ -675,14 +671,13 @@ void phx__dial_free(struct phx__dial *d)
     memset(d, 0, sizeof *d);
 }
 
-int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
+int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
     uint32_t n = phx__dial_addr_order(a, count, order), k;
     struct phx__dial_target *t;
 
-    dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
@@ -697,15 +692,13 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     return 0;
 }
 
-int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count,
-                        uint64_t now)
+int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int before = dial_bounds(d), err = 0;
 
-    dial_clock(d, now);
     if (node == PHX__SELF)
         return 0;
     if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
@@ -738,14 +731,14 @@ static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int erro
         phx__dial_addr_address(t->at, i, &a);
         phx__dial_rate_return(&d->rate, &a, !t->hub);
     }
-    phx__dial_start_learn(&d->start, d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
-                          d->now);
+    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
+int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -753,7 +746,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
-    dial_clock(d, now);
     error = phx__dial_target_reserve(&d->targets, node);
     dial_won(d, slot, node, error);
     if (error != 0)
@@ -763,8 +755,8 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->start.linked_at = d->now;
-    n->up_at = dial_tick(d->now);
+    d->start.linked_at = *d->now;
+    n->up_at = dial_tick(*d->now);
     for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
@@ -782,7 +774,7 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
+void phx__dial_down(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -790,7 +782,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     uint64_t delay;
     uint32_t count;
 
-    dial_clock(d, now);
     if (!dial_node(d, node)->linked)
         return;
     n = &d->targets.nodes[node];
@@ -798,7 +789,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    if (dial_tick(d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
+    if (dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -825,13 +816,12 @@ void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
+void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
 
     PHX_ASSERT(error < 0);
-    dial_clock(d, now);
     if (t == NULL)
         return;
     dial_close(d, t, i);
@@ -841,11 +831,10 @@ void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t no
         dial_go_on(d, t);
 }
 
-void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
+void phx__dial_want(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t;
 
-    dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
@@ -864,12 +853,11 @@ void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
+void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int was = dial_node(d, node)->reachable;
 
-    dial_clock(d, now);
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
@@ -877,20 +865,18 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t
         dial_forgive(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_moved(struct phx__dial *d, uint64_t now)
+void phx__dial_moved(struct phx__dial *d)
 {
     uint32_t i;
 
-    dial_clock(d, now);
     for (i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_told_all(struct phx__dial *d, uint64_t now)
+void phx__dial_told_all(struct phx__dial *d)
 {
-    dial_clock(d, now);
-    if (phx__dial_start_told_all(&d->start, d->now))
+    if (phx__dial_start_told_all(&d->start, *d->now))
         dial_kick(d);
 }
 
@@ -940,17 +926,16 @@ void phx__dial_stop(struct phx__dial *d)
             dial_rest(d, &d->targets.at[i]);
 }
 
-void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
+void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
     struct phx__dial_target *t;
     uint64_t next;
 
-    dial_clock(d, now);
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
     if (!d->targets.at[arg].queued)
         dial_push(d, &d->targets.at[arg]);
-    if (phx__dial_start_asks(&d->start, d->targets.known, d->now))
+    if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
     while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
         dial_unqueue(d, t);

@@ -268,7 +268,7 @@ int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
+    return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
 int phx_adopt(phx *p, int fd, int dialer)

@@ -110,7 +110,7 @@ static int step_read_card(phx *p, uint32_t node)
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
     if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
     phx__dial_forget(&p->dial, node);
     return 0;
 }
@@ -165,7 +165,7 @@ static int step_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
+    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE);
     if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
@@ -259,7 +259,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
