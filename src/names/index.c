@@ -193,17 +193,3 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;
 }
-
-uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
-{
-    uint32_t i = phx__names_index_find(x->at, sizeof *x->at, x->count, name);
-
-    if (i < x->count && x->at[i].first <= name) {
-        around->first = x->at[i].first;
-        around->last = x->at[i].last;
-        return x->at[i].owner;
-    }
-    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
-    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
-    return PHX__NONE;
-}

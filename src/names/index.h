@@ -31,8 +31,5 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
  * is unusable. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
-/* The owner of a name, or PHX__NONE, and the widest range around it with the same answer. */
-PHX_PRIVATE uint32_t phx__names_index_owner(const struct phx__names_index *x, uint64_t name,
-                                            struct phx_range *around);
 
 #endif

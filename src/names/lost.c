@@ -125,7 +125,8 @@ void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->come);
 }
 
-int phx__names_lost_find(struct phx__names_lost *l)
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
     struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
@@ -153,7 +154,7 @@ int phx__names_lost_compare(struct phx__names_lost *l)
 
     if (l->gone.count + l->come.count > 0)
         return 0; /* these first */
-    if (phx__names_lost_find(l) != 0)
+    if (lost_find(l) != 0)
         return PHX_ENOMEM;
     if (l->now.count + l->told.count == 0)
         return 0;
@@ -195,7 +196,24 @@ void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owne
     told->count = kept;
 }
 
-uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first)
+size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last, struct phx_lost *out,
+                           size_t capacity)
 {
-    return phx__names_index_find(l->now.at, sizeof *l->now.at, l->now.count, first);
+    const struct phx__names_lost_list *now = &l->now;
+    size_t n = 0;
+    uint32_t i;
+
+    if (lost_find(l) != 0)
+        return 0;
+    i = phx__names_index_find(now->at, sizeof *now->at, now->count, first);
+    for (; i < now->count && now->at[i].range.first <= last; i++, n++) {
+        if (n >= capacity)
+            continue;
+        out[n] = now->at[i];
+        if (out[n].range.first < first)
+            out[n].range.first = first;
+        if (out[n].range.last > last)
+            out[n].range.last = last;
+    }
+    return n;
 }

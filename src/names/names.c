@@ -389,6 +389,21 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
+/* The owner of a name by the index, or PHX__NONE, and the widest range around it with the same answer. */
+static uint32_t names_look(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t i = phx__names_index_find(x->at, sizeof *x->at, x->count, name);
+
+    if (i < x->count && x->at[i].first <= name) {
+        around->first = x->at[i].first;
+        around->last = x->at[i].last;
+        return x->at[i].owner;
+    }
+    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
+    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
+    return PHX__NONE;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
@@ -399,7 +414,7 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
         err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
     if (err == 0) {
         n->indexed = n->version;
-        owner = phx__names_index_owner(&n->index, name, &range);
+        owner = names_look(&n->index, name, &range);
     }
     if (around != NULL)
         *around = range;

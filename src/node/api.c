@@ -471,23 +471,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
-    }
-    return n;
+    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
