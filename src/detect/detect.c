@@ -13,7 +13,7 @@
  *
  *    The pick is reservoir sampling: link number n becomes a monitor with probability k / n, in place of a
  *    random one; a monitor whose link goes down is replaced by a random neighbour. Every set of k neighbours
- *    is equally probable at any time, and few monitors change while many links come up.
+ *    is equally probable, and few monitors change while many links come up.
  *
  * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a route to it:
  *
@@ -39,11 +39,9 @@
  *
  * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
  * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
- * has the key can claim that a dead node is alive, and a living node to which no route comes back in all
- * that time is of no use to us.
+ * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use.
  *
- * A link in use need not wait for insurance_us: if nothing arrives for interval_us after a message was sent,
- * an answer is asked for.
+ * On a link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
  * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
@@ -54,19 +52,18 @@
  * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
  * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
- * Others may have given this node up during its stall, and closed their ends of all links, which says nothing
- * about them. Whoever becomes unreachable right after a stall therefore fails later by the length of the
- * stall, DETECT_GRACE_US at most (`grace`): the time to find a new route.
+ * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
+ * right after a stall therefore fails later by its length, DETECT_GRACE_US at most (`grace`): the time to find
+ * a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
  * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
- * Timers are lazy. Traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked. A link that carries a million frames a second
- * touches the heap once in interval_us.
+ * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
+ * time at which something must be sent, received or checked.
  *
- * The format of heartbeats, how rumours and probes travel, and how links are closed is the node's affair. */
+ * How heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
 #include "detect/detect.h"
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
@@ -258,7 +255,7 @@ static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *time
     return *timer != 0;
 }
 
-/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+/* When to look at a node again, on the waking clock. Few nodes need a timer: it is made when needed, and
  * without memory for it the shared timer fires in its place. */
 static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
@@ -400,8 +397,7 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
     if (l != NULL && now >= detect_send_at(d, l)) {
         l->beat_now = 0;
         d->ops.heartbeat(d->ops.ctx, node, 0);
-        /* It counts as sent even if it could not be: another attempt at once does not help a link that
-         * is full of other traffic. */
+        /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
     } else if (l != NULL) {

@@ -15,15 +15,14 @@
  * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
  * partitions heal by themselves.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
- * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
- * call of the host recurses through the transport. A dial that ends while a target waits sets off the timer
- * of the first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
+ * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
+ * of the host recurses through the transport. A dial that ends while a target waits sets off the timer of the
+ * first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the hash of the two ids, which favours nobody; the other one waits a
- * second and then dials too, for it may be the only one that can (the peer is behind a NAT, or not told of us
- * yet).
+ * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too,
+ * for it may be the only one that can (the peer is behind a NAT, or not told of us yet).
  *
  * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
  * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
@@ -38,29 +37,26 @@
  * small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
- * round early or gives an address up. And nothing is given up for good: an address that seems to be this node
+ * round early or gives an address up. Nothing is given up for good: an address that seems to be this node
  * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
- * node at all of whose addresses others have proved to live: a process that was started again at its port
- * leaves one.
+ * node at all of whose addresses others have proved to live, such as a process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
  * hears of at once and once. */
 #include "dial/dial.h"
 
-/* After this many rounds without success, half a minute by default if all refuse at once, a node is taken to
- * be dead: from then on the wait may double up to DIAL_DEAD_FACTOR times retry_max. Hubs are exempt, the user
- * named them. */
+/* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
+ * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
 #define DIAL_DEAD_ROUNDS 10u
 #define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake, or two, over a slow path or on a host under load. The jitter
- * keeps a node that learns of a thousand others at once from dialling them all at once. */
+/* The other side's start: a dial and handshake, or two, over a slow path. The jitter keeps a node that learns
+ * of a thousand others from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
-/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
- * in the same one. */
+/* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
 /* "We have a link already": then it shows up here in far less than this. */
 #define DIAL_DUPLICATE_US PHX__SECOND
@@ -88,8 +84,7 @@ static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* Only how long a link lasted matters. Ticks come round after 50 days: a link that lasted just that long is
- * taken for a short one, and its next dial waits for a moment. */
+/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
 static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
@@ -329,8 +324,7 @@ static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64
     dial_hasten(d, t, jitter);
 }
 
-/* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
- * dead, or somebody never says who answers. */
+/* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
 static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
@@ -488,8 +482,7 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
     do {
         i = dial_next_address(d, t);
     } while (i != PHX__NONE && !dial_begin(d, t, i));
-    /* If others are busy with all that is left, a round that tried something else is over, and one that did
-     * not waits for them. */
+    /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
@@ -501,8 +494,7 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
     dial_settle(d, t);
 }
 
-/* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
- * some are free, none has to. */
+/* A target waits: 1 if all slots are in use and one of them gives way. */
 static int dial_make_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
@@ -523,8 +515,7 @@ static int dial_make_room(struct phx__dial *d)
 
 /* ---- Addresses */
 
-/* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
- * nothing changed. */
+/* Other addresses for a target: what stays keeps its dial. 1 if some are new, 0, or PHX_ENOMEM. */
 static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                         uint32_t n)
 {
@@ -617,8 +608,7 @@ static int dial_bounds(const struct phx__dial *d)
     return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. That happens rarely, so
- * this may look at all of them. */
+/* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;

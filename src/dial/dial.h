@@ -61,9 +61,8 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
-/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here), and up or a result
- * will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried, and a hub is
- * dialled on, since it could not be told from one without a link. */
+/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here).
+ * Without it a PHX_EDUPLICATE may come from anybody: other addresses are tried, and a hub is dialled on. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
  * for ten times retry_max. Dials that are over or abandoned are ignored. */
@@ -78,8 +77,7 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
-/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must come
- * before its index is used again. */
+/* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,

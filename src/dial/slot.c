@@ -1,13 +1,13 @@
 /* slot.c - dials under way: their numbers, whose they are, and which one gives way. */
 
-/* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
- * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would answer at
- * once would have to wait for them. So a dial that has had no answer of any kind for longer than an answer
- * takes *lingers*, and at most a quarter of all slots may linger while a target waits: beyond that the oldest
- * gives way, and counts as timed out. When nobody waits, all have their full time.
+/* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
+ * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
+ * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
+ * quarter of all slots may linger while a target waits: beyond that the oldest gives way, and counts as timed
+ * out.
  *
- * Nothing is remembered of firewalls from one dial to the next, since they come and go. Of each address it is
- * remembered that it was silent last time; then it is the last to be tried. */
+ * Of firewalls nothing is remembered, since they come and go, but that an address was silent last time: then
+ * it is the last to be tried. */
 #include "dial/slot.h"
 
 /* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a

@@ -2,9 +2,9 @@
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
  * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. The addresses are on their cards, so ops.addresses can tell them when they are needed: when
- * somebody sends to the node, when it becomes a pick, or when so many others are gone that all may be
- * dialled. A host of this room without ops.addresses gives every node its target at once.
+ * addresses. ops.addresses tells them from the cards when they are needed: when somebody sends to the node,
+ * when it becomes a pick, or when so many others are gone that all may be dialled. Without ops.addresses
+ * every node has its target at once.
  *
  * A target that finds no memory when it is needed is tried again with the next of these events.
  *

@@ -10,9 +10,9 @@
  * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
  * as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks, which is rare: once per
- * failure, return or card while any node is down. An index is built over the claims of the failed alone, and
- * each of its segments is cut against the index of the living. O(c log c) for c claims.
+ * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
+ * claims of the failed alone, and each of its segments is cut against the index of the living. O(c log c) for
+ * c claims.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so

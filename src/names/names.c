@@ -12,20 +12,18 @@
  *
  * A call that returns an error has changed nothing, and a lookup without memory says so.
  *
- * What it refuses to know: whether a node is reachable, what is on its way to a name, how a card travels, and
- * time. node/step.c forgets nodes and spreads cards. Index numbers of nodes may be used again after
- * phx__names_forget, so take the conflicts before forgetting the winner.
+ * It does not know whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * Index numbers of nodes may be used again after phx__names_forget, so take the conflicts before.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or hostile card
- * neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal
- * in epoch and ids alone decide: assuming a name from a node with a lower id works as ever, and against a
- * higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest nodes never come near: a
- * million claims a second take half a million years. */
+ * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
+ * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
+ * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
+ * nodes never come near: a million claims a second take half a million years. */
 #include "names/names.h"
 
 /* One below the top, so that one more is always representable. */
@@ -47,8 +45,7 @@ static uint32_t names_from(const struct phx__names_of *of, uint64_t name)
 
 /* ---- Own claims that lose */
 
-/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of walking
- * both lists: the usual card has few claims, and none of them meets ours. */
+/* How many pairs of an own claim and one of node's meet where node's is higher: usually none. */
 static uint32_t names_losses(const struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     const struct phx__names_of *own = &n->of[PHX__SELF];
@@ -96,9 +93,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that. What does
- * not fit is given up, and the application told, rather than held in secret: nobody would send messages
- * there. */
+/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more. What does not fit is
+ * given up, and the application told, rather than held in secret. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];

@@ -154,8 +154,7 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 
 /* ---- For advert.c */
 
-/* When the table will have been unchanged for a second or more: it is quiet then, digests mean something,
- * and the hash of the neighbourhood is worth sending. */
+/* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);

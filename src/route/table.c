@@ -6,10 +6,9 @@
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
- *   - What was advertised is kept as runs. An update carries the route of its moment, so that nearly all
- *     neighbours have been sent the same, and node indices are dense: "number 2, 1 hop, card 1 to neighbours
- *     3 to 90" is one run of 24 bytes. A list of neighbours had 20 bytes for each, 335 MB at a hub of 4,096
- *     nodes. Where no two neighbours in a row were sent the same, runs cost a fifth more than the list.
+ *   - What was advertised is kept as runs. Nearly all neighbours have been sent the same, and node indices
+ *     are dense: "number 2, 1 hop, card 1 to neighbours 3 to 90" is one run of 24 bytes. A list of neighbours
+ *     would have 20 bytes for each, 335 MB at a hub of 4,096 nodes.
  *   - Requests are a list of their own, since few destinations have one and none for long.
  *
  * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
@@ -250,8 +249,7 @@ static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_
 int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                const struct phx__advertised *word)
 {
-    /* What changes are the run with nbr, and those that end or begin beside it: three at most. They are
-     * written anew: what lies below nbr, nbr, and what lies above. */
+    /* The run with nbr, and those that end or begin beside it, three at most, are written anew. */
     struct phx__advertised_run out[5];
     const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
     const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;
