@@ -258,7 +258,7 @@ int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
+    return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
 int phx_adopt(phx *p, int fd, int dialer)
@@ -442,23 +442,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n++ >= capacity)
-            continue;
-        *out = p->lost.now.at[i];
-        if (out->range.first < first)
-            out->range.first = first;
-        if (out->range.last > last)
-            out->range.last = last;
-        out++;
-    }
-    return n;
+    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */

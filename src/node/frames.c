@@ -308,7 +308,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
-        phx__dial_told_all(&p->dial, p->now);
+        phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;

@@ -146,7 +146,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer, p->now);
+    phx__dial_down(&p->dial, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -225,7 +225,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
-            phx__dial_result(&p->dial, l->attempt, reason, p->now);
+            phx__dial_result(&p->dial, l->attempt, reason);
         l->attempt = PHX__NONE;
     }
     if (was != PHX__LINK_UP && l->dialer)
@@ -455,7 +455,7 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
     links_open_companion(p, p->listeners.count++);
-    phx__dial_listening(&p->dial, 1);
+    p->dial.listening = 1;
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->news.card_stale = 1;
@@ -562,7 +562,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     p->stats.dials_failed++;
     if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
-    phx__dial_result(&p->dial, h->attempt, err, p->now);
+    phx__dial_result(&p->dial, h->attempt, err);
 }
 
 void phx__node_links_dial_deferred(phx *p)
@@ -578,7 +578,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.to.family == PHX_OTHER)
             links_dial_other(p, &s->deferred[i]);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
-            phx__dial_result(&p->dial, d.attempt, err, p->now);
+            phx__dial_result(&p->dial, d.attempt, err);
     }
     s->deferred_count = 0;
 }
@@ -655,7 +655,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (links_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__detect_ask(&p->detect, old->peer, p->now);
+    phx__detect_ask(&p->detect, old->peer, p->detect.limits.timeout_us, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -770,7 +770,7 @@ static int links_up(void *ctx, struct phx__link *l)
      * them are to be judged by the link there is. */
     l->generation = ++p->links.generation;
     p->peers.at[l->peer].link = l->slot;
-    if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
+    if ((err = phx__dial_up(&p->dial, l->peer, attempt)) != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);

@@ -110,7 +110,7 @@ static int step_read_card(phx *p, uint32_t node)
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
     if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
     phx__dial_forget(&p->dial, node);
     return 0;
 }
@@ -165,7 +165,7 @@ static int step_changed(phx *p, uint32_t node)
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
+    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE);
     if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
@@ -254,13 +254,12 @@ static void step_timer(phx *p, int kind, uint32_t arg)
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
-    case PHX__TIMER_ROUTE_TELL:
+    case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
-        if (forgotten != PHX__NONE)
+        if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -338,7 +337,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_ready_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_all_read(&p->detect);
+        p->detect.blind = 0;
     if (phx__timer_next(&p->timers) <= p->now)
         step_timers(p);
     if (p->links.deferred_count > 0)

@@ -99,7 +99,7 @@ static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
     if (l == NULL)
         return PHX__NONE;
     if (next != node) /* traffic: worth a link of its own, if one can be made */
-        phx__dial_want(&p->dial, node, p->now);
+        phx__dial_want(&p->dial, node);
     *generation = l->generation;
     return next;
 }
@@ -415,7 +415,7 @@ static void wiring_moved(void *ctx)
 {
     phx *p = ctx;
 
-    phx__dial_moved(&p->dial, p->now);
+    phx__dial_moved(&p->dial);
 }
 
 static void wiring_agreed(void *ctx, const struct phx_address *a)
@@ -454,7 +454,7 @@ static int wiring_open_rooms(phx *p)
                           c->incarnation, &route);
     p->route.relay = c->relay;
     if (err == 0)
-        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial);
+        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
