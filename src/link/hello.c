@@ -131,7 +131,7 @@ static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = phx__link_out_control(s, l, sizeof l->hello->hello, &w)) != 0)
         return err;
-    phx__wire_link_put_hello(&w, &h);
+    phx__wire_link_put(&w, PHX__HELLO, 0, 0, &h);
     err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size,
                      w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     l->state = PHX__LINK_HELLO;
@@ -162,7 +162,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = phx__link_out_control(s, l, sizeof l->hello->answer, &w)) != 0)
         return err;
-    phx__wire_link_put_answer(&w, &a);
+    phx__wire_link_put(&w, PHX__ANSWER, 0, 0, &a);
     err = hello_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size,
                      w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     if (err != 0)
@@ -188,7 +188,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
     p.observed = l->address;
     if ((err = phx__link_out_control(s, l, 256, &w)) != 0)
         return err;
-    phx__wire_link_put_proof(&w, &p);
+    phx__wire_link_put(&w, PHX__PROOF, 0, 0, &p);
     hello_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
     memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
     return phx__link_out_control_end(s, l, &w);
@@ -210,7 +210,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
-    int err = phx__wire_link_get_hello(f, &h);
+    int err = phx__wire_link_get(f, PHX__HELLO, &h);
 
     if (err != 0)
         return err;
@@ -239,7 +239,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
 {
     struct phx__answer a;
     uint32_t key;
-    int err = phx__wire_link_get_answer(f, &a);
+    int err = phx__wire_link_get(f, PHX__ANSWER, &a);
 
     if (err != 0)
         return err;
@@ -263,7 +263,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
 static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    int err = phx__wire_link_get_proof(f, &p);
+    int err = phx__wire_link_get(f, PHX__PROOF, &p);
 
     if (err != 0)
         return err;

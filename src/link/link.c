@@ -53,7 +53,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
     if (f->type == PHX__REFUSE) {
         l->end.refused = 1;
-        return phx__wire_link_get_refuse(f, &reason) != 0 ? PHX_EPROTO : reason;
+        return phx__wire_link_get(f, PHX__REFUSE, &reason) != 0 ? PHX_EPROTO : reason;
     }
     if (l->state != PHX__LINK_UP)
         return phx__link_hello_frame(s, l, f);
@@ -280,7 +280,7 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
     if (l->state == PHX__LINK_DIALING || l->out.stream.bytes > 0 || (l->secure && l->tls == NULL)
         || phx__link_out_control(s, l, 64, &w) != 0)
         return;
-    phx__wire_link_put_refuse(&w, reason);
+    phx__wire_link_put(&w, PHX__REFUSE, 0, 0, &reason);
     if (phx__link_out_control_end(s, l, &w) == 0)
         phx__link_out_try(s, l);
 }

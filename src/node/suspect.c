@@ -54,7 +54,7 @@ static void suspect_send_rumour(struct phx__node_suspect *s, uint32_t nbr, const
     struct phx__writer w;
 
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, r, hops);
+    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
     (void)s->ops.send(s->ops.ctx, nbr, &w, 1);
 }
 
@@ -169,7 +169,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     struct phx__suspect r;
     uint32_t node;
 
-    if (phx__wire_link_get_suspect(f, &r) != 0)
+    if (phx__wire_link_get(f, PHX__SUSPECT, &r) != 0)
         return PHX_EPROTO;
     node = phx__id_find(s->ids, &r.id);
     if (node == PHX__SELF) {
@@ -208,7 +208,7 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
     if (hops < 1)
         return 0;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_probe(&w, b, flags, hops);
+    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
     return s->ops.send(s->ops.ctx, nbr, &w, 0);
 }
 
@@ -263,7 +263,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
     struct phx__probe b;
 
-    if (phx__wire_link_get_probe(f, &b) != 0)
+    if (phx__wire_link_get(f, PHX__PROBE, &b) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&b.target, &s->ids->at[PHX__SELF]))
         suspect_probed(s, from, &b, answer, f->hops);
