@@ -253,7 +253,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
         return err;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
-    phx__link_out_init(&l->out, s->mem);
+    phx__buf_slices_init(&l->out.stream, s->mem);
+    phx__buf_slices_init(&l->out.control, s->mem);
+    l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
     l->place.from = PHX__NONE;
@@ -299,7 +301,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
-    phx__link_out_free(&l->out);
+    phx__buf_slices_free(&l->out.stream);
+    phx__buf_slices_free(&l->out.control);
+    phx__buf_block_drop(l->out.tail);
+    l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
     phx__mem_put(s->mem, l->in.stash, l->in.stash_capacity);
     phx__mem_put(s->mem, l->card.data, l->card.capacity);

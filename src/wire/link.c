@@ -5,8 +5,8 @@
  * by them two versions tell each other that they have none in common.
  *
  * The fields of a frame stand in its table in the order of WIRE.md. Most are the sender's word: a wrong hash
- * in a BEAT costs both sides one exchange of summaries, and how far the accused of a SUSPECT and the owner of a
- * REQUEST let themselves be pushed is a matter of route. */
+ * in a BEAT costs both sides one exchange of summaries, and how far the accused of a SUSPECT and the owner of
+ * a REQUEST let themselves be pushed is a matter of route. */
 #include "wire/link.h"
 
 static const struct phx__field wire_hello[] = {

@@ -490,12 +490,12 @@ static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uin
     struct phx__hmac h;
 
     phx__sha_hmac_init(&h, key, strlen(key));
-    phx__sha_hmac_add(&h, label, strlen(label) + 1);
-    phx__sha_hmac_add(&h, cluster, strlen(cluster));
-    phx__sha_hmac_add(&h, "", 1);
-    phx__sha_hmac_add(&h, stream_bytes + 8, 60); /* HELLO is the first frame */
-    phx__sha_hmac_add(&h, a, a_size);
-    phx__sha_hmac_add(&h, b, b_size);
+    phx__sha_add(&h.inner, label, strlen(label) + 1);
+    phx__sha_add(&h.inner, cluster, strlen(cluster));
+    phx__sha_add(&h.inner, "", 1);
+    phx__sha_add(&h.inner, stream_bytes + 8, 60); /* HELLO is the first frame */
+    phx__sha_add(&h.inner, a, a_size);
+    phx__sha_add(&h.inner, b, b_size);
     phx__sha_hmac_end(&h, out);
 }
 
