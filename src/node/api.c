@@ -271,7 +271,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
-        err = phx__os_sock_adopt(&p->os, fd);
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;

@@ -109,7 +109,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
     q.seq = seq;
-    phx__wire_route_put_request(&w, &q, hops);
+    phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
     phx__node_send_end(p, l, &w);
 }
 
@@ -127,7 +127,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
-    phx__wire_link_put_beat(&w, &b, flags);
+    phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
     phx__node_send_end(p, l, &w);
 }
@@ -290,7 +290,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 {
     struct phx__request q;
 
-    if (phx__wire_route_get_request(f, &q) != 0)
+    if (phx__wire_link_get(f, PHX__REQUEST, &q) != 0)
         return PHX_EPROTO;
     phx__route_request(&p->route, l->peer, &q, f->hops, p->now);
     return 0;
@@ -300,7 +300,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 {
     struct phx__beat b;
 
-    if (phx__wire_link_get_beat(f, &b) != 0)
+    if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;

@@ -531,7 +531,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
     if (err == 0)
-        err = phx__os_sock_adopt(&p->os, handle);
+        err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
         return err;

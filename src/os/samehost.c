@@ -25,7 +25,8 @@
 #ifndef PHX_PRIVATE /* not in the joined file; see base.h */
 #define _GNU_SOURCE 1
 #endif
-#include "os/sock.h"
+#include "os/os.h"
+#include "os/poll.h"
 
 #include "base/addr.h"
 
@@ -72,10 +73,10 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
     if (phx__os_wake_handle(os) < 0 || !os_samehost_has_name(at))
         return PHX_ENOTSUP;
     os_samehost_name(at, 0, &name, &size);
-    if ((fd = phx__os_sock_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
-        int err = phx__os_sock_error(errno);
+        int err = phx__os_poll_error(errno);
         close(fd);
         return err;
     }
@@ -89,7 +90,7 @@ static int os_samehost_is_source(int fd, const struct phx_address *a)
     union os_sockaddr to, from;
     socklen_t size;
 
-    if (phx__os_sock_pack(a, &to, &size) != 0 || connect(fd, &to.any, size) != 0)
+    if (phx__os_pack(a, &to, &size) != 0 || connect(fd, &to.any, size) != 0)
         return 0;
     size = sizeof from;
     if (getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
@@ -132,7 +133,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
-        return phx__os_sock_error(errno);
+        return phx__os_poll_error(errno);
     return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
 }
 
@@ -142,7 +143,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
 
     if (!phx__os_samehost_is_own(os, to))
         return PHX_ENOTSUP;
-    if ((fd = phx__os_sock_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     err = os_samehost_connect(fd, to, 0);
     if (err == PHX_EREFUSED)
@@ -151,7 +152,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
         close(fd);
         return err;
     }
-    phx__os_sock_tune(fd, AF_UNIX);
+    phx__os_tune(fd, AF_UNIX);
     *handle = fd;
     return 0;
 }

@@ -1,7 +1,7 @@
-/* sock.h - what the files of the room os share. */
-#ifndef PHX_OS_SOCK_H
-#define PHX_OS_SOCK_H
-#include "os/os.h"
+/* poll.h - what the files of the room os share. */
+#ifndef PHX_OS_POLL_H
+#define PHX_OS_POLL_H
+#include "base/mem.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -48,13 +48,10 @@ struct os_world {
     uint32_t *slots; /* by descriptor: 0, or its place in polled plus one */
     uint32_t slots_capacity;
     uint32_t start; /* where the next look begins, for fairness */
-#else
-    int queue; /* of epoll or kqueue */
 #endif
-#ifdef OS_WAIT_EPOLL
-    uint8_t *known; /* by descriptor: it was watched when we last looked */
+    int queue;      /* of epoll or kqueue */
+    uint8_t *known; /* epoll, by descriptor: it was watched when we last looked */
     uint32_t known_capacity;
-#endif
 };
 
 union os_sockaddr {
@@ -65,27 +62,19 @@ union os_sockaddr {
     struct sockaddr_storage space; /* for families we do not know; see os_unpack */
 };
 
-/* sock.c: as in struct phx_os. */
-PHX_PRIVATE int phx__os_sock_listen(void *world, struct phx_address *at, int *handle);
-PHX_PRIVATE int phx__os_sock_accept(void *world, int listener, int *handle, struct phx_address *from);
-PHX_PRIVATE int phx__os_sock_dial(void *world, const struct phx_address *to, int *handle);
-PHX_PRIVATE int phx__os_sock_finish(void *world, int handle);
-PHX_PRIVATE int phx__os_sock_local(void *world, int handle, struct phx_address *out);
-PHX_PRIVATE long phx__os_sock_send(void *world, int handle, const struct iovec *iov, int count);
-PHX_PRIVATE long phx__os_sock_recv(void *world, int handle, void *data, size_t size);
-PHX_PRIVATE long phx__os_sock_recvv(void *world, int handle, const struct iovec *iov, int count);
-PHX_PRIVATE void phx__os_sock_close(void *world, int handle);
-PHX_PRIVATE int phx__os_sock_resolve(void *world, const char *host, struct phx_address *out, int capacity);
-/* sock.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; errno as one of ours; a fresh descriptor
- * made non-blocking and close-on-exec; a stream socket that is both, or a negative error; options for a
- * connection. */
-PHX_PRIVATE int phx__os_sock_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
-PHX_PRIVATE int phx__os_sock_error(int theirs);
-PHX_PRIVATE int phx__os_sock_prepare(int fd);
-PHX_PRIVATE int phx__os_sock_socket(int family);
-PHX_PRIVATE void phx__os_sock_tune(int fd, int family);
+/* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
+ * close-on-exec, or a negative error; options for a connection. */
+PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
+PHX_PRIVATE int phx__os_socket(int family);
+PHX_PRIVATE void phx__os_tune(int fd, int family);
 
-/* os.c: as in struct phx_os. */
-PHX_PRIVATE int phx__os_watch(void *world, int handle, int events);
+/* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
+ * was not opened; watch and wait are those of struct phx_os. */
+PHX_PRIVATE int phx__os_poll_error(int theirs);
+PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
+PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
+PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);
+PHX_PRIVATE int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity);
 
 #endif
