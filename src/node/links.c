@@ -174,13 +174,31 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
+/* Made if there was none; NULL: no memory. */
+static struct phx__history *links_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
 /* For phx_explain. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = links_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -237,15 +255,6 @@ void phx__node_links_sweep(phx *p)
 {
     while (p->links.closed_count > 0)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
-}
-
-void phx__node_links_close_all(phx *p)
-{
-    struct phx__link *l;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        phx__node_links_close(p, l, PHX_ECLOSED, 0);
 }
 
 void phx__node_links_shut(phx *p)
@@ -891,6 +900,33 @@ int phx__node_links_can_write(const phx *p)
 
 /* ---- What the link room asks for -------------------------------------------------------------- */
 
+/* For frames whose payload is read straight to where it belongs. */
+static size_t links_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+                          struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
+}
+
+static void links_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+                         const uint8_t *payload)
+{
+    phx *p = ctx;
+
+    if (!phx__node_serves(p, l))
+        return;
+    phx__post_recv_placed(&p->post, head, size, payload, p->now);
+    l->place.from = p->post.recv.last_source;
+}
+
+static int links_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    phx *p = ctx;
+
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
+}
+
 static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
 {
     phx *p = ctx;
@@ -912,8 +948,8 @@ static int links_random(void *ctx, void *out, size_t size)
 }
 
 static const struct phx__link_ops links_ops = {
-    links_judge, links_introduce, links_up, phx__node_frames_in, phx__node_frames_place,
-    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+    links_judge,  links_introduce, links_up,   phx__node_frames_in, links_place,
+    links_placed, links_ahead,     links_pull, links_wants,         links_random
 };
 
 int phx__node_links_open(phx *p)

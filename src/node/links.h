@@ -24,7 +24,6 @@ PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tri
 PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
 
 PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
-PHX_PRIVATE void phx__node_links_close_all(phx *p);
 PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 
 #endif

@@ -222,6 +222,23 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
+/* The last history takes the place of the one that goes. */
+static void step_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
 static void step_forget(phx *p, uint32_t node)
 {
     phx__names_lost_forget(&p->lost, &p->ids.at[node]);
@@ -230,7 +247,7 @@ static void step_forget(phx *p, uint32_t node)
     phx__detect_forget(&p->detect, node);
     phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    phx__node_forget_peer(p, node);
+    step_forget_peer(p, node);
     phx__id_drop(&p->ids, node);
 }
 
@@ -291,6 +308,9 @@ static void step_timers(phx *p)
  * connection; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
+    struct phx__link *l;
+    uint32_t slot = 0;
+
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
@@ -305,7 +325,8 @@ static void step_leave(phx *p)
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    phx__node_links_close_all(p);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post, p->now);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
@@ -426,7 +447,8 @@ void phx__node_step_free(phx *p)
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__node_links_free(p);
-    phx__node_peers_free(p);
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);

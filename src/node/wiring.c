@@ -461,13 +461,14 @@ static int wiring_open_rooms(phx *p)
 static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
-    struct phx__node_handover_ops handover = { p, phx__node_next, phx__node_send, wiring_life, wiring_held,
-                                               wiring_release, wiring_take, wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_send, wiring_life,
+    struct phx__node_handover_ops handover = { p,           phx__node_next, phx__node_frames_send,
+                                               wiring_life, wiring_held,    wiring_release,
+                                               wiring_take, wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_frames_send, wiring_life,
                                              wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
-    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_send, wiring_random, wiring_distance,
-                                         wiring_why, wiring_traced };
+    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_frames_send, wiring_random,
+                                         wiring_distance, wiring_why, wiring_traced };
     uint32_t hops = p->cfg.hop_limit;
     int err;
 
