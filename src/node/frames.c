@@ -7,6 +7,8 @@
 #define FRAMES_CARD_HEAD 64u
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
+/* Of 29 bytes each. */
+#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
 /* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
@@ -181,21 +183,32 @@ void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* The table in lines of 29 bytes, as many frames as it takes. */
+/* Where a SUMMARY that begins with this node ends. */
+static uint32_t frames_summary_end(const phx *p, uint32_t node)
+{
+    uint32_t n = 0;
+
+    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
+        n += phx__route_dest(&p->route, node) != NULL;
+    return node;
+}
+
+/* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
-    uint32_t node = 0, each = FRAMES_UPDATE_FULL / 29;
+    uint32_t node = 0;
 
     while (node < p->ids.size) {
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        uint32_t end = frames_summary_end(p, node);
+        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
-        uint32_t n = 0;
         if (l == NULL)
             return; /* the next digest asks again */
-        start = phx__wire_begin(&w, PHX__SUMMARY, reply ? (int)PHX__SUMMARY_REPLY : 0, 0);
-        for (; node < p->ids.size && n < each; node++) {
+        start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
+        for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             struct phx__summary_line s;
             if (d == NULL)
@@ -205,11 +218,8 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
             s.seq = d->seq;
             s.hops = d->hops;
             phx__wire_route_put_summary_line(&w, &s);
-            n++;
         }
         phx__wire_end(&w, start);
-        if (node < p->ids.size)
-            w.data[start + 5] |= PHX__SUMMARY_MORE;
         frames_end(p, l, &w);
     }
 }
