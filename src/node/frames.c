@@ -33,8 +33,8 @@ static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct 
     return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
-/* A frame that is lost for lack of memory would leave the neighbour with a wrong picture: the link breaks, and
- * its successor starts with everything. */
+/* A frame lost for lack of memory would leave the neighbour with a wrong picture: the link breaks,
+ * and its successor starts with everything. */
 static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_out_control_end(&p->set, l, w) != 0)

@@ -115,11 +115,6 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_card_says_left(const struct phx__dest *d)
-{
-    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
-}
-
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
@@ -140,7 +135,7 @@ static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err;
+    int err, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
@@ -152,6 +147,7 @@ static int step_changed(phx *p, uint32_t node)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
+    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -159,11 +155,10 @@ static int step_changed(phx *p, uint32_t node)
         phx__post_box_reborn(&p->post, node, d->incarnation, p->now);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node, p->now);
-    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
-                              p->now);
+    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
-    if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
+    if (left && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
     if (d->hops != PHX__UNREACHABLE)
@@ -204,6 +199,8 @@ static void step_settle(phx *p)
     uint64_t version;
     uint32_t node;
 
+    if (!step_has_news(p))
+        return;
     while (phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -259,12 +256,6 @@ static void step_watch_spares(phx *p)
     phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
 }
 
-static void step_spares_due(phx *p)
-{
-    if (p->step.spare_uses == p->mem.spare_uses)
-        phx__mem_drop_spares(&p->mem);
-}
-
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
@@ -284,7 +275,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE: step_spares_due(p); break;
+    case PHX__TIMER_SPARE:
+        if (p->step.spare_uses == p->mem.spare_uses)
+            phx__mem_drop_spares(&p->mem);
+        break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -360,17 +354,12 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_all_read(&p->detect);
-    if (phx__timer_next(&p->timers) <= p->now)
-        step_timers(p);
-    if (p->links.deferred_count > 0)
-        phx__node_links_dial_deferred(p);
-    if (step_has_news(p))
-        step_settle(p);
+    step_timers(p);
+    phx__node_links_dial_deferred(p);
+    step_settle(p);
     p->step.more |= phx__post_run(&p->post, p->now);
-    if (p->leave.closing)
-        step_leave(p);
-    if (step_has_news(p))
-        step_settle(p);
+    step_leave(p);
+    step_settle(p);
     if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
@@ -378,10 +367,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
     }
-    if (p->links.writer_count > 0)
-        phx__node_links_write(p);
-    if (p->links.closed_count > 0)
-        phx__node_links_sweep(p);
+    phx__node_links_write(p);
+    phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
@@ -401,13 +388,6 @@ uint64_t phx_deadline(const phx *p)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void step_copy_config(phx *p, const struct phx_config *cfg)
-{
-    p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
-}
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
@@ -482,7 +462,9 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
         err = phx__os_init(&p->os, &p->mem);
     if (err != 0)
         return err;
-    step_copy_config(p, cfg);
+    p->cfg = *cfg;
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.cluster = p->cluster;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
