@@ -4,8 +4,7 @@
 #include "node/base.h"
 
 PHX_PRIVATE int phx__node_links_open(phx *p);
-PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
-PHX_PRIVATE void phx__node_links_free(phx *p);
+PHX_PRIVATE void phx__node_links_free(phx *p); /* closes all, when the node is freed */
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */

@@ -414,7 +414,7 @@ void phx__node_step_free(phx *p)
 
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->step.active = p->leave.closing = p->step.free_later = 1;
-    phx__node_links_shut(p);
+    phx__node_links_free(p);
     phx__post_free(&p->post);
     phx__dial_free(&p->dial);
     phx__detect_free(&p->detect);
@@ -426,7 +426,6 @@ void phx__node_step_free(phx *p)
     phx__node_handover_free(&p->handover);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
-    phx__node_links_free(p);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
     phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
