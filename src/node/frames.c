@@ -226,11 +226,10 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    ops->ctx = p;
-    ops->update = frames_update;
-    ops->request = frames_request;
-    ops->beat = phx__node_frames_beat;
-    ops->summary = frames_summary;
+    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+                                        frames_summary };
+
+    *ops = own;
 }
 
 int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -436,11 +435,9 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     return err;
 }
 
-int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                    size_t raw_size)
+int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                        size_t raw_size)
 {
-    phx *p = ctx;
-
     /* A link that was replaced by another one waits for its end: what still comes on it is older than what
      * came on its successor. */
     if (!phx__node_serves(p, l))

@@ -643,9 +643,8 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(void *ctx, struct phx__link *l)
+static int links_judge(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t node;
     int err;
@@ -669,9 +668,8 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
+static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
-    phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -726,9 +724,8 @@ static void links_learn_address(phx *p, const struct phx__link *l)
         p->news.card_stale = 1;
 }
 
-static int links_up(void *ctx, struct phx__link *l)
+static int links_up(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     int err = phx__id_add(&p->ids, &l->id, &l->peer);
@@ -769,10 +766,8 @@ static int links_up(void *ctx, struct phx__link *l)
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
-static void links_wants(void *ctx, struct phx__link *l)
+static void links_wants(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
-
     if (l->queued || l->state == PHX__LINK_CLOSED)
         return;
     l->queued = 1;
@@ -871,35 +866,28 @@ int phx__node_links_can_write(const phx *p)
 /* ---- What the link room asks for -------------------------------------------------------------- */
 
 /* For frames whose payload is read straight to where it belongs. */
-static size_t links_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
                           struct phx__place *out)
 {
-    phx *p = ctx;
-
     return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
-static void links_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
+static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_t size,
                          const uint8_t *payload)
 {
-    phx *p = ctx;
-
     if (!phx__node_serves(p, l))
         return;
     phx__post_recv_placed(&p->post, head, size, payload, p->now);
     l->place.from = p->post.recv.last_source;
 }
 
-static int links_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
+static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)
 {
-    phx *p = ctx;
-
     return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
 }
 
-static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
+static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
 {
-    phx *p = ctx;
     size_t n;
 
     if (!phx__node_serves(p, l))
@@ -910,10 +898,8 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
     return n;
 }
 
-static int links_random(void *ctx, void *out, size_t size)
+static int links_random(phx *p, void *out, size_t size)
 {
-    phx *p = ctx;
-
     return phx__node_keys_random(&p->keys, out, size);
 }
 

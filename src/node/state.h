@@ -142,7 +142,7 @@ struct phx {
 };
 
 /* frames.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
+PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
@@ -153,10 +153,6 @@ PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx_
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
-
-/* ready.c: reads what is ready, as wait() tells or as the host has told. */
-PHX_PRIVATE void phx__node_ready_wait(phx *p);
-PHX_PRIVATE void phx__node_ready_given(phx *p, const struct pollfd *fds, int n);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */

@@ -24,6 +24,110 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
+/* Readiness asked for at once. */
+#define STEP_READY_MOST 128
+/* After STEP_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * STEP_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define STEP_PREDICTED_AFTER 4u
+#define STEP_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+/* ---- What is ready --------------------------------------------------------------------------- */
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after STEP_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *step_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int step_read_predicted(phx *p)
+{
+    struct phx__link *l = step_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->in.bytes;
+    p->links.last_ready = l->slot;
+    phx__node_links_read(p, l);
+    p->links.predicted = l->in.bytes != before ? p->links.predicted + 1 : 0;
+    p->step.more |= l->in.bytes == before;
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < STEP_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+static void step_wait(phx *p)
+{
+    struct phx_ready ready[STEP_READY_MOST];
+    int i, n;
+
+    if (step_read_predicted(p))
+        return;
+    p->links.waited_at = p->now;
+    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
+    step_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+    if (n == STEP_READY_MOST)
+        p->step.more = 1;
+}
+
+static void step_given(phx *p, const struct pollfd *fds, int n)
+{
+    int i, wake = phx__os_wake_handle(&p->os);
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_links_ready(p, fds[i].fd, events);
+    }
+}
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
@@ -348,9 +452,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_ready_wait(p);
+        step_wait(p);
     else
-        phx__node_ready_given(p, ready, n);
+        step_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         phx__detect_all_read(&p->detect);
