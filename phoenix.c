@@ -735,6 +735,7 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
+PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */
@@ -1276,29 +1277,29 @@ struct phx__link {
 struct phx__link_ops {
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or why it is
      * refused. */
-    int (*judge)(void *ctx, struct phx__link *l);
+    int (*judge)(phx *ctx, struct phx__link *l);
     /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
-    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__standing *out);
+    void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
-    int (*up)(void *ctx, struct phx__link *l);
+    int (*up)(phx *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
-    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+    int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* Of a DATA frame only these size bytes have come. 0, or the size of its head, and *out is where its
      * payload goes, nothing of it there yet and the block held. */
-    size_t (*place)(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+    size_t (*place)(phx *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                     struct phx__place *out);
     /* That payload is all there. It gets the head again, and the payload, or NULL: the place was
      * overtaken. */
-    void (*placed)(void *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
+    void (*placed)(phx *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
     /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
      * 0. */
-    int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
+    int (*ahead)(phx *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
     /* Appends about budget bytes of data frames to l->out.stream. Returns how many bytes. */
-    size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
+    size_t (*pull)(phx *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
-    void (*wants)(void *ctx, struct phx__link *l);
-    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+    void (*wants)(phx *ctx, struct phx__link *l);
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
@@ -1312,7 +1313,7 @@ struct phx__link_set {
     struct phx_os *os;
     struct phx__timers *timers;
     const struct phx__link_ops *ops;
-    void *ctx; /* of the ops */
+    phx *ctx; /* of the ops */
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
@@ -3523,23 +3524,17 @@ struct phx {
 };
 
 /* frames.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
+PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
-PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front,
-                                   size_t size, struct phx__place *out);
-PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
-                                  const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+/* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
+ * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
-
-/* ready.c: reads what is ready, as wait() tells or as the host has told. */
-PHX_PRIVATE void phx__node_ready_wait(phx *p);
-PHX_PRIVATE void phx__node_ready_given(phx *p, const struct pollfd *fds, int n);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
@@ -3575,11 +3570,8 @@ PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-PHX_PRIVATE void phx__node_forget_peer(phx *p, uint32_t node);
-PHX_PRIVATE void phx__node_peers_free(phx *p);
-/* What was amiss with this node; NULL: nothing. The same, made if there was nothing; NULL: no memory. */
+/* What was amiss with this node; NULL: nothing. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
-PHX_PRIVATE struct phx__history *phx__node_note_history(phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
@@ -3588,27 +3580,11 @@ PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
-/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
-#define PHX__NODE_LONG_QUEUE 262144u
-
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
-/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
- * neighbours must not lose one of them meanwhile. */
-PHX_PRIVATE void phx__node_break(phx *p, struct phx__link *l);
-/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
- * link that it goes to; NULL: there is none, or no memory. Then the end of that frame. A frame that is lost
- * there for lack of memory would leave the neighbour with a wrong picture: the link breaks, and its successor
- * starts with everything. */
-PHX_PRIVATE struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w);
-PHX_PRIVATE void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w);
-/* For brains. The next hop towards this id, or PHX__NONE. Queues a frame for this neighbour (PHX__NONE:
- * nobody); its writer has room for the largest of its type. Unless it is urgent, it is not added to a long
- * queue. 1 if there was a link to queue it on. */
-PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id);
-PHX_PRIVATE int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
@@ -3628,8 +3604,7 @@ PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_ad
 /* include "node/base.h" */
 
 PHX_PRIVATE int phx__node_links_open(phx *p);
-PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
-PHX_PRIVATE void phx__node_links_free(phx *p);
+PHX_PRIVATE void phx__node_links_free(phx *p); /* closes all, when the node is freed */
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
@@ -3648,7 +3623,6 @@ PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tri
 PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
 
 PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
-PHX_PRIVATE void phx__node_links_close_all(phx *p);
 PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 
 #endif
@@ -6471,6 +6445,11 @@ static int wire_claims_are_sound(const struct phx__card *card)
         before = c;
     }
     return 1;
+}
+
+int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
+{
+    return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
 }
 
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
@@ -20093,46 +20072,6 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
-struct phx__history *phx__node_note_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
-/* The last history takes the place of the one that goes. */
-void phx__node_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
-void phx__node_peers_free(phx *p)
-{
-    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
-}
-
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -20192,44 +20131,11 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
     return NULL;
 }
 
-void phx__node_break(phx *p, struct phx__link *l)
-{
-    l->end.broken = PHX_ENOMEM;
-    p->set.ops->wants(p, l);
-}
-
-struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
-}
-
-void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_out_control_end(&p->set, l, w) != 0)
-        phx__node_break(p, l);
-}
-
 uint32_t phx__node_next(void *ctx, const struct phx_id *id)
 {
     const phx *p = ctx;
 
     return phx__route_next(&p->route, phx__id_find(&p->ids, id));
-}
-
-int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
-        return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
-    phx__node_send_end(p, l, &w);
-    return 1;
 }
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
@@ -20264,10 +20170,53 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 #define FRAMES_CARD_HEAD 64u
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
+/* Of 29 bytes each. */
+#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define FRAMES_LONG_QUEUE 262144u
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
+
+/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
+ * neighbours must not lose one of them meanwhile. */
+static void frames_break(phx *p, struct phx__link *l)
+{
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
+}
+
+/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
+ * link that it goes to; NULL: there is none, or no memory. */
+static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
+}
+
+/* A frame lost for lack of memory would leave the neighbour with a wrong picture: the link breaks,
+ * and its successor starts with everything. */
+static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
+        frames_break(p, l);
+}
+
+int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    frames_end(p, l, &w);
+    return 1;
+}
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
@@ -20282,10 +20231,10 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = frames_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_route_put_card_part(&w, &c);
-        phx__node_send_end(p, l, &w);
+        frames_end(p, l, &w);
     }
     return 0;
 }
@@ -20322,7 +20271,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
-    if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
+    if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
     for (i = 0; i < count; i++) {
@@ -20333,7 +20282,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
     return 0;
 }
 
@@ -20347,7 +20296,7 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
             if (phx__node_link(p, nbr) != NULL)
-                phx__node_break(p, phx__node_link(p, nbr));
+                frames_break(p, phx__node_link(p, nbr));
             return;
         }
     }
@@ -20359,7 +20308,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
     struct phx__writer w;
-    struct phx__link *l = phx__node_send_begin(p, nbr, 64, &w);
+    struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
     if (l == NULL || d == NULL)
         return; /* it is repeated */
@@ -20367,14 +20316,14 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.incarnation = d->incarnation;
     q.seq = seq;
     phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
-    struct phx__link *l = phx__node_send_begin(p, node, 64, &w);
+    struct phx__link *l = frames_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
@@ -20386,7 +20335,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
 }
 
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
@@ -20397,21 +20346,32 @@ void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* The table in lines of 29 bytes, as many frames as it takes. */
+/* Where a SUMMARY that begins with this node ends. */
+static uint32_t frames_summary_end(const phx *p, uint32_t node)
+{
+    uint32_t n = 0;
+
+    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
+        n += phx__route_dest(&p->route, node) != NULL;
+    return node;
+}
+
+/* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
-    uint32_t node = 0, each = FRAMES_UPDATE_FULL / 29;
+    uint32_t node = 0;
 
     while (node < p->ids.size) {
         struct phx__writer w;
-        struct phx__link *l = phx__node_send_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        uint32_t end = frames_summary_end(p, node);
+        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
-        uint32_t n = 0;
         if (l == NULL)
             return; /* the next digest asks again */
-        start = phx__wire_begin(&w, PHX__SUMMARY, reply ? (int)PHX__SUMMARY_REPLY : 0, 0);
-        for (; node < p->ids.size && n < each; node++) {
+        start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
+        for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             struct phx__summary_line s;
             if (d == NULL)
@@ -20421,22 +20381,18 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
             s.seq = d->seq;
             s.hops = d->hops;
             phx__wire_route_put_summary_line(&w, &s);
-            n++;
         }
         phx__wire_end(&w, start);
-        if (node < p->ids.size)
-            w.data[start + 5] |= PHX__SUMMARY_MORE;
-        phx__node_send_end(p, l, &w);
+        frames_end(p, l, &w);
     }
 }
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    ops->ctx = p;
-    ops->update = frames_update;
-    ops->request = frames_request;
-    ops->beat = phx__node_frames_beat;
-    ops->summary = frames_summary;
+    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+                                        frames_summary };
+
+    *ops = own;
 }
 
 int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -20449,7 +20405,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 
     if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    if ((l = phx__node_send_begin(p, next, size, &w)) == NULL)
+    if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -20566,7 +20522,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial);
-    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
@@ -20587,7 +20543,7 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
@@ -20603,15 +20559,15 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     struct phx__link *l;
 
     if (f->hops <= 1 || !p->cfg.relay
-        || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
-        || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE) {
+        || (l = frames_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
+        || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE) {
         p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
     p->post.counters.relayed_frames++;
 }
 
@@ -20628,33 +20584,6 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* For frames whose payload is read straight to where it belongs. */
-size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
-                       struct phx__place *out)
-{
-    phx *p = ctx;
-
-    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
-}
-
-void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
-                      const uint8_t *payload)
-{
-    phx *p = ctx;
-
-    if (!phx__node_serves(p, l))
-        return;
-    phx__post_recv_placed(&p->post, head, size, payload);
-    l->place.from = p->post.recv.last_source;
-}
-
-int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
-{
-    phx *p = ctx;
-
-    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
-}
-
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -20669,11 +20598,9 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     return err;
 }
 
-int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                    size_t raw_size)
+int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                        size_t raw_size)
 {
-    phx *p = ctx;
-
     /* A link that was replaced by another one waits for its end: what still comes on it is older than what
      * came on its successor. */
     if (!phx__node_serves(p, l))
@@ -20770,29 +20697,26 @@ static void links_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
-/* What a link is from the beginning. */
-enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
-
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
+static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
+                      struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
 
-    if (l != NULL) {
-        l->dialer = (kind & LINKS_DIALER) != 0;
-        l->secure = (kind & LINKS_TLS) != 0;
-    }
-    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
-        phx__map_del(&p->links.handles, (uint64_t)handle);
-    if (err != 0) {
-        if (l != NULL)
-            links_drop_slot(p, l);
-        p->os.close(p->os.world, handle);
-        return err;
-    }
     *out = l;
-    return 0;
+    if (err == 0) {
+        l->dialer = (uint8_t)dialer;
+        l->secure = (uint8_t)secure;
+        err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us);
+        if (err == 0)
+            return 0;
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    }
+    if (l != NULL)
+        links_drop_slot(p, l);
+    p->os.close(p->os.world, handle);
+    return err;
 }
 
 static void links_watch(phx *p, struct phx__link *l)
@@ -20878,13 +20802,31 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
+/* Made if there was none; NULL: no memory. */
+static struct phx__history *links_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
 /* For phx_explain. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = links_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -20943,38 +20885,25 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_close_all(phx *p)
+void phx__node_links_free(phx *p)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        phx__node_links_close(p, l, PHX_ECLOSED, 0);
-}
-
-void phx__node_links_shut(phx *p)
-{
+    struct phx__links *s = &p->links;
     struct phx__link *l;
     uint32_t i = 0;
 
     while ((l = phx__node_each_link(p, &i)) != NULL) {
+        if (phx__node_serves(p, l))
+            p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        p->links.at[l->slot] = NULL;
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    p->links.size = 0;
+    s->size = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         p->os.close(p->os.world, at->handle);
         if (companion->handle >= 0)
             p->os.close(p->os.world, companion->handle);
     }
-}
-
-void phx__node_links_free(phx *p)
-{
-    struct phx__links *s = &p->links;
-
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
@@ -20998,8 +20927,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->in.more;
-    if (phx__link_events(l) != l->watching)
-        links_watch(p, l);
+    links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
@@ -21036,28 +20964,21 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     links_look_again(p, until);
 }
 
-static void links_resume(phx *p, struct phx__listener *at)
-{
-    if (!at->paused)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
-        at->paused = 0;
-    else
-        links_look_again(p, p->now + LINKS_PAUSE);
-}
-
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
-    int i;
+    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < p->listeners.count; i++) {
-        links_resume(p, &p->listeners.at[i]);
-        links_resume(p, &p->listeners.at[PHX__LISTENERS + (uint32_t)i]);
+    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
     }
 }
 
@@ -21072,9 +20993,7 @@ static void links_accept(phx *p, int listener)
         int handle;
         memset(&from, 0, sizeof from);
         err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0
-            && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
-                   == 0) {
+        if (err == 0 && (err = links_open(p, handle, 0, at->address.tls, PHX__LINK_HELLO, &l)) == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
             l->same_host = listener >= (int)PHX__LISTENERS;
@@ -21089,11 +21008,10 @@ static void links_accept(phx *p, int listener)
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+    if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
         links_pause(p, at, p->now + LINKS_PAUSE);
-    else if (links_room_at(p) > p->now)
+    } else if (links_room_at(p) > p->now)
         links_pause(p, at, links_room_at(p));
 }
 
@@ -21123,8 +21041,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    p->set.os_calls++;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -21202,15 +21119,12 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to);
-    if (near) {
-        p->set.os_calls++;
-        near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
-    }
+    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
-        err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
+        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
         l->expect = expect;
         l->address = *to;
@@ -21238,15 +21152,12 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
-        return err;
+    } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
+        l->attempt = h->attempt;
+        l->address = h->to;
+        links_watch(p, l);
     }
-    err = links_open(p, handle, LINKS_DIALER | (p->cfg.tls ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0)
-        return err;
-    l->attempt = h->attempt;
-    l->address = h->to;
-    links_watch(p, l);
-    return 0;
+    return err;
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
@@ -21320,7 +21231,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
+    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -21363,9 +21274,8 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(void *ctx, struct phx__link *l)
+static int links_judge(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t node;
     int err;
@@ -21389,9 +21299,8 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
+static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
-    phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -21416,13 +21325,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
+                                  l->heard.have };
 
-    h.incarnation = l->incarnation;
-    h.seq = l->heard.seq;
-    h.card = l->heard.card_version;
-    h.told_seq = l->said.seq;
-    h.told_card = l->heard.have;
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
@@ -21432,11 +21337,10 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     *here = l->dialer ? l->address : l->observed;
     if (l->same_host && l->dialer)
         return 1;
-    p->set.os_calls++;
     if (l->same_host)
-        return phx__os_samehost_is_own(&p->os, here);
+        return phx__os_samehost_is_own(phx__node_os(p), here);
     memset(here, 0, sizeof *here);
-    return p->os.local(p->os.world, l->handle, here) == 0;
+    return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
 
 /* What a link that has come up teaches of own addresses. */
@@ -21451,9 +21355,8 @@ static void links_learn_address(phx *p, const struct phx__link *l)
         p->news.card_stale = 1;
 }
 
-static int links_up(void *ctx, struct phx__link *l)
+static int links_up(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     int err = phx__id_add(&p->ids, &l->id, &l->peer);
@@ -21466,15 +21369,15 @@ static int links_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
-        phx__route_down(&p->route, l->peer, p->now);
-        return err;
+    if ((err = links_route_up(p, l)) == 0
+        && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
+        /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked
+         * behind them are to be judged by the link there is. */
+        l->generation = ++p->links.generation;
+        p->peers.at[l->peer].link = l->slot;
+        err = phx__dial_up(&p->dial, l->peer, attempt);
     }
-    /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked behind
-     * them are to be judged by the link there is. */
-    l->generation = ++p->links.generation;
-    p->peers.at[l->peer].link = l->slot;
-    if ((err = phx__dial_up(&p->dial, l->peer, attempt)) != 0) {
+    if (err != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
@@ -21494,10 +21397,8 @@ static int links_up(void *ctx, struct phx__link *l)
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
-static void links_wants(void *ctx, struct phx__link *l)
+static void links_wants(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
-
     if (l->queued || l->state == PHX__LINK_CLOSED)
         return;
     l->queued = 1;
@@ -21555,7 +21456,7 @@ static void links_write_one(phx *p, struct phx__link *l)
         l->end.broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
-    else if (phx__link_events(l) != l->watching)
+    else
         links_watch(p, l);
 }
 
@@ -21595,9 +21496,29 @@ int phx__node_links_can_write(const phx *p)
 
 /* ---- What the link room asks for -------------------------------------------------------------- */
 
-static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
+/* For frames whose payload is read straight to where it belongs. */
+static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
+                          struct phx__place *out)
 {
-    phx *p = ctx;
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
+}
+
+static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_t size,
+                         const uint8_t *payload)
+{
+    if (!phx__node_serves(p, l))
+        return;
+    phx__post_recv_placed(&p->post, head, size, payload);
+    l->place.from = p->post.recv.last_source;
+}
+
+static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
+}
+
+static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
+{
     size_t n;
 
     if (!phx__node_serves(p, l))
@@ -21608,16 +21529,14 @@ static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
     return n;
 }
 
-static int links_random(void *ctx, void *out, size_t size)
+static int links_random(phx *p, void *out, size_t size)
 {
-    phx *p = ctx;
-
     return phx__node_keys_random(&p->keys, out, size);
 }
 
 static const struct phx__link_ops links_ops = {
-    links_judge, links_introduce, links_up, phx__node_frames_in, phx__node_frames_place,
-    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+    links_judge,  links_introduce, links_up,   phx__node_frames_in, links_place,
+    links_placed, links_ahead,     links_pull, links_wants,         links_random
 };
 
 int phx__node_links_open(phx *p)
@@ -21637,122 +21556,6 @@ int phx__node_links_open(phx *p)
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
-}
-
-/* ======== src/node/ready.c ======== */
-/* ready.c - which links have something to read: wait() tells, the host does, or a prediction. */
-#ifdef PHX_LINES
-#line 1 "src/node/ready.c"
-#endif
-/* include "node/links.h" */
-
-/* Readiness asked for at once. */
-#define READY_MOST 128
-/* After READY_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * READY_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
-#define READY_PREDICTED_AFTER 4u
-#define READY_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
-#define READY_PREDICTED_TIME (5 * PHX__MS)
-
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after READY_PREDICTED_AFTER right predictions
- * that link is read without a wait().
- *
- * The link that should be ready now, or NULL: there is no prediction. */
-static struct phx__link *ready_predict(const phx *p)
-{
-    const struct phx__links *s = &p->links;
-    struct phx__link *l;
-
-    if (s->predicted < READY_PREDICTED_AFTER || s->predicted >= READY_PREDICTED_AFTER + READY_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + READY_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
-        return NULL;
-    l = s->at[s->at[s->last_ready]->after];
-    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
-}
-
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
-static int ready_read_predicted(phx *p)
-{
-    struct phx__link *l = ready_predict(p);
-    uint64_t before;
-
-    if (l == NULL)
-        return 0;
-    before = l->in.bytes;
-    p->links.last_ready = l->slot;
-    phx__node_links_read(p, l);
-    if (l->in.bytes != before) {
-        p->links.predicted++;
-    } else {
-        p->links.predicted = 0;
-        p->step.more = 1;
-    }
-    return 1;
-}
-
-/* What wait() has found, for the next prediction. */
-static void ready_learn_order(phx *p, const struct phx_ready *ready, int n)
-{
-    struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
-    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
-
-    if (slot >= s->size || last == NULL || last->after != slot)
-        s->predicted = 0;
-    else if (s->predicted < READY_PREDICTED_AFTER)
-        s->predicted++;
-    else
-        s->predicted = READY_PREDICTED_AFTER; /* begins again */
-    if (slot >= s->size)
-        return;
-    if (last != NULL)
-        last->after = slot;
-    s->last_ready = slot;
-}
-
-void phx__node_ready_wait(phx *p)
-{
-    struct phx_ready ready[READY_MOST];
-    int i, n;
-
-    if (ready_read_predicted(p))
-        return;
-    p->set.os_calls++;
-    p->links.waited_at = p->now;
-    n = p->os.wait(p->os.world, ready, READY_MOST);
-    ready_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
-        phx__node_links_ready(p, ready[i].handle, ready[i].events);
-    if (n == READY_MOST)
-        p->step.more = 1;
-}
-
-void phx__node_ready_given(phx *p, const struct pollfd *fds, int n)
-{
-    int wake = phx__os_wake_handle(&p->os);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
-        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
-                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
-        if (events == 0 || fds[i].fd < 0)
-            continue;
-        if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
-        else
-            phx__node_links_ready(p, fds[i].fd, events);
-    }
 }
 
 /* ======== src/node/wiring.c ======== */
@@ -21796,9 +21599,8 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
-    int changed;
+    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
-    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
@@ -22119,16 +21921,11 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
 
 static int wiring_open_tls(void *ctx, int files)
 {
-    struct phx__tls_files from = { NULL, NULL, NULL };
     phx *p = ctx;
-    int err;
+    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
+    struct phx__tls_files none = { NULL, NULL, NULL };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
 
-    if (files) {
-        from.ca = p->cfg.tls_ca;
-        from.cert = p->cfg.tls_cert;
-        from.key = p->cfg.tls_key;
-    }
-    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
     return err;
@@ -22152,12 +21949,10 @@ static int wiring_nonces(void *ctx, void *out, size_t size)
 static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
-    struct phx_key key;
-    int err;
+    struct phx_key key = { p->cfg.key, p->cfg.key_size };
+    int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
+                                   phx__rnd_next(&p->rnd), &ops);
 
-    key.data = p->cfg.key;
-    key.size = p->cfg.key_size;
-    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
     if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
         err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
     p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
@@ -22223,7 +22018,7 @@ static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
-                                 p, phx__node_next, phx__node_send, wiring_life };
+                                 p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
@@ -22277,6 +22072,110 @@ int phx__node_wiring_open(phx *p)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
+/* Readiness asked for at once. */
+#define STEP_READY_MOST 128
+/* After STEP_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * STEP_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define STEP_PREDICTED_AFTER 4u
+#define STEP_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+/* ---- What is ready --------------------------------------------------------------------------- */
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after STEP_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *step_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int step_read_predicted(phx *p)
+{
+    struct phx__link *l = step_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->in.bytes;
+    p->links.last_ready = l->slot;
+    phx__node_links_read(p, l);
+    p->links.predicted = l->in.bytes != before ? p->links.predicted + 1 : 0;
+    p->step.more |= l->in.bytes == before;
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < STEP_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+static void step_wait(phx *p)
+{
+    struct phx_ready ready[STEP_READY_MOST];
+    int i, n;
+
+    if (step_read_predicted(p))
+        return;
+    p->links.waited_at = p->now;
+    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
+    step_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+    if (n == STEP_READY_MOST)
+        p->step.more = 1;
+}
+
+static void step_given(phx *p, const struct pollfd *fds, int n)
+{
+    int i, wake = phx__os_wake_handle(&p->os);
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_links_ready(p, fds[i].fd, events);
+    }
+}
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
@@ -22368,11 +22267,6 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_card_says_left(const struct phx__dest *d)
-{
-    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
-}
-
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
@@ -22393,7 +22287,7 @@ static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err;
+    int err, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
@@ -22405,6 +22299,7 @@ static int step_changed(phx *p, uint32_t node)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
+    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -22412,11 +22307,10 @@ static int step_changed(phx *p, uint32_t node)
         phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
-    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
-                              p->now);
+    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
-    if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
+    if (left && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
     phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE);
     if (d->hops != PHX__UNREACHABLE)
@@ -22457,6 +22351,8 @@ static void step_settle(phx *p)
     uint64_t version;
     uint32_t node;
 
+    if (!step_has_news(p))
+        return;
     while (phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -22475,6 +22371,23 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
+/* The last history takes the place of the one that goes. */
+static void step_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
+
 static void step_forget(phx *p, uint32_t node)
 {
     phx__names_lost_forget(&p->lost, &p->ids.at[node]);
@@ -22483,7 +22396,7 @@ static void step_forget(phx *p, uint32_t node)
     phx__detect_forget(&p->detect, node);
     phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    phx__node_forget_peer(p, node);
+    step_forget_peer(p, node);
     phx__id_drop(&p->ids, node);
 }
 
@@ -22493,12 +22406,6 @@ static void step_watch_spares(phx *p)
         return;
     p->step.spare_uses = p->mem.spare_uses;
     phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
-}
-
-static void step_spares_due(phx *p)
-{
-    if (p->step.spare_uses == p->mem.spare_uses)
-        phx__mem_drop_spares(&p->mem);
 }
 
 static void step_timer(phx *p, int kind, uint32_t arg)
@@ -22519,7 +22426,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE: step_spares_due(p); break;
+    case PHX__TIMER_SPARE:
+        if (p->step.spare_uses == p->mem.spare_uses)
+            phx__mem_drop_spares(&p->mem);
+        break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -22543,6 +22453,9 @@ static void step_timers(phx *p)
  * connection; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
+    struct phx__link *l;
+    uint32_t slot = 0;
+
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
@@ -22557,7 +22470,8 @@ static void step_leave(phx *p)
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    phx__node_links_close_all(p);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
@@ -22585,23 +22499,18 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_ready_wait(p);
+        step_wait(p);
     else
-        phx__node_ready_given(p, ready, n);
+        step_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
-    if (phx__timer_next(&p->timers) <= p->now)
-        step_timers(p);
-    if (p->links.deferred_count > 0)
-        phx__node_links_dial_deferred(p);
-    if (step_has_news(p))
-        step_settle(p);
+    step_timers(p);
+    phx__node_links_dial_deferred(p);
+    step_settle(p);
     p->step.more |= phx__post_run(&p->post);
-    if (p->leave.closing)
-        step_leave(p);
-    if (step_has_news(p))
-        step_settle(p);
+    step_leave(p);
+    step_settle(p);
     if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
@@ -22609,10 +22518,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    if (p->links.writer_count > 0)
-        phx__node_links_write(p);
-    if (p->links.closed_count > 0)
-        phx__node_links_sweep(p);
+    phx__node_links_write(p);
+    phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
@@ -22632,13 +22539,6 @@ uint64_t phx_deadline(const phx *p)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void step_copy_config(phx *p, const struct phx_config *cfg)
-{
-    p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
-}
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
@@ -22665,7 +22565,7 @@ void phx__node_step_free(phx *p)
 
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->step.active = p->leave.closing = p->step.free_later = 1;
-    phx__node_links_shut(p);
+    phx__node_links_free(p);
     phx__post_free(&p->post);
     phx__dial_free(&p->dial);
     phx__detect_free(&p->detect);
@@ -22677,8 +22577,8 @@ void phx__node_step_free(phx *p)
     phx__node_handover_free(&p->handover);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
-    phx__node_links_free(p);
-    phx__node_peers_free(p);
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
@@ -22712,7 +22612,9 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
         err = phx__os_init(&p->os, &p->mem);
     if (err != 0)
         return err;
-    step_copy_config(p, cfg);
+    p->cfg = *cfg;
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.cluster = p->cluster;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

@@ -35,9 +35,8 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
 {
     phx *p = ctx;
     struct phx_node n;
-    int changed;
+    int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
-    changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
@@ -358,16 +357,11 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
 
 static int wiring_open_tls(void *ctx, int files)
 {
-    struct phx__tls_files from = { NULL, NULL, NULL };
     phx *p = ctx;
-    int err;
+    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
+    struct phx__tls_files none = { NULL, NULL, NULL };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
 
-    if (files) {
-        from.ca = p->cfg.tls_ca;
-        from.cert = p->cfg.tls_cert;
-        from.key = p->cfg.tls_key;
-    }
-    err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
     return err;
@@ -391,12 +385,10 @@ static int wiring_nonces(void *ctx, void *out, size_t size)
 static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
-    struct phx_key key;
-    int err;
+    struct phx_key key = { p->cfg.key, p->cfg.key_size };
+    int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
+                                   phx__rnd_next(&p->rnd), &ops);
 
-    key.data = p->cfg.key;
-    key.size = p->cfg.key_size;
-    err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls, phx__rnd_next(&p->rnd), &ops);
     if (err == 0 && (err = phx__node_keys_set(&p->keys, &key, key.data != NULL)) == 0)
         err = phx__node_keys_open_tls(&p->keys, p->cfg.tls_ca != NULL);
     p->cfg.key = p->cfg.tls_ca = p->cfg.tls_cert = p->cfg.tls_key = NULL;
@@ -462,7 +454,7 @@ static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
-                                 p, phx__node_next, phx__node_send, wiring_life };
+                                 p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
