@@ -100,11 +100,8 @@ function allowed(from, to) {
     return to == "wire" || (class[from] == "hand" && class[to] == "hand")
 }
 
-# Whether a file of that path may not use the other since it stands later. os and its sockets are two halves
-# of one thing: the one exception.
+# Whether a file of that path may not use the other since it stands later.
 function runs_up(from, to) {
-    if (owner(from) ~ /^src\/os\/(os|sock)$/ && owner(to) ~ /^src\/os\/(os|sock)$/)
-        return 0
     return (from in step) && (to in step) && step[to] > step[from]
 }
 
@@ -503,24 +500,25 @@ function shared(name,    path, line) {
         found_at("unshared", path, line, name "() is called by its own file only: make it static")
 }
 
-# In base phx__file_, else phx__room_file_, and phx__room_ in the file that is called as its room; there, a
-# name that begins as those of another file do is none.
-function prefixed(name, file, path, line,    of, want, n, i, part) {
+# In base phx__file_, else phx__room_file_, and phx__room_ in the file that is called as its room, or in
+# node/base; there, a name that begins as those of another file do is none.
+function prefixed(name, file, path, line,    of, want, whole, n, i, part) {
     of = room_of(file)
+    whole = stem(file) == of || file == "src/node/base.c"
     want = "phx__" of "_"
     if (of == "base")
         want = "phx__" stem(file) "_"
-    else if (stem(file) != of)
+    else if (!whole)
         want = want stem(file) "_"
     if (index(name, want) != 1) {
         found_at("prefix", path, line, name "() of " file " should begin with " want)
         return
     }
-    if (of == "base" || stem(file) != of)
+    if (of == "base" || !whole)
         return
     n = split(files_of[of], part, " ")
     for (i = 1; i <= n; i++)
-        if (part[i] != of && index(name, want part[i] "_") == 1)
+        if (part[i] != stem(file) && index(name, want part[i] "_") == 1)
             found_at("prefix", path, line, name "() of " file " reads as if it were of " of "/" part[i] ".c")
 }
 

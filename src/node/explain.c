@@ -5,7 +5,7 @@
  * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
  * only the host knows what its clock means.
  */
-#include "node/state.h"
+#include "node/base.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u

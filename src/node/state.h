@@ -3,19 +3,80 @@
 #define PHX_NODE_STATE_H
 #include "detect/detect.h"
 #include "dial/dial.h"
+#include "link/link.h"
 #include "names/lost.h"
 #include "names/names.h"
 #include "node/addr.h"
-#include "node/base.h"
 #include "node/handover.h"
 #include "node/keys.h"
-#include "node/links.h"
 #include "node/samehost.h"
 #include "node/suspect.h"
 #include "node/trace.h"
 #include "os/os.h"
 #include "post/post.h"
 #include "route/route.h"
+
+#define PHX__LISTENERS 8u
+/* Values of phx__links.handles: a link's slot; or this bit and an index in phx__listeners.at. */
+#define PHX__LISTENER_SLOT 0x80000000u
+
+struct phx__listener {
+    int handle;
+    uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
+    struct phx_address address;
+};
+
+struct phx__listeners {
+    struct phx__listener at[2 * PHX__LISTENERS]; /* behind: their companions, handle -1: none */
+    int count;
+    uint32_t timer; /* paused listeners look again */
+};
+
+/* A dial that cannot be made while `dial` asks for it: cfg.dial is to be called, or TCP to be tried. */
+struct phx__deferred_dial {
+    uint32_t attempt; /* PHX__NONE: given up meanwhile */
+    uint32_t expect;
+    struct phx_address to;
+};
+
+struct phx__links {
+    struct phx__link **at; /* by slot; NULL: free */
+    uint32_t size, capacity, up;
+    uint32_t unauthenticated; /* links that were accepted and have not proved anything yet */
+    uint32_t generation;      /* of the link that came up last */
+    uint32_t *writers;        /* slots with something to write; room for twice all slots */
+    uint32_t writer_count, writer_capacity;
+    uint32_t *closed; /* slots to free at the end of the step */
+    uint32_t closed_count, closed_capacity;
+    struct phx__deferred_dial *deferred; /* emptied within the step */
+    uint32_t deferred_count, deferred_capacity;
+    struct phx__map handles;        /* handle -> slot or listener */
+    uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
+    uint64_t waited_at;             /* when the last wait() was called */
+};
+
+/* What the node keeps of each other node beside the rooms' own arrays. */
+struct phx__peer {
+    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
+    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
+    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
+    uint32_t via;          /* the last next hop */
+    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
+};
+
+/* ... and of those with which something was amiss. */
+struct phx__history {
+    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
+    int lost_error;             /* why the link was lost */
+    uint32_t node;              /* whose */
+};
+
+struct phx__peers {
+    struct phx__peer *at; /* by node */
+    uint32_t capacity;
+    struct phx__history *history;
+    uint32_t history_count, history_capacity;
+};
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
@@ -81,15 +142,13 @@ struct phx {
 };
 
 /* frames.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
+PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
-PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front,
-                                   size_t size, struct phx__place *out);
-PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
-                                  const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+/* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
+ * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* wiring.c: opens all brains. 0, or why not. */

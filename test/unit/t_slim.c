@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "node/state.h"
+#include "node/links.h"
 #endif
 
 #define NODES 4096u
@@ -178,7 +178,7 @@ static uint32_t known_neighbour(struct known *k, uint32_t i)
     uint32_t node = PHX__NONE;
 
     check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
-              && phx__dial_up(&k->p->dial, node, PHX__NONE, k->now) == 0
+              && phx__dial_up(&k->p->dial, node, PHX__NONE) == 0
               && phx__detect_link_up(&k->p->detect, node, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
@@ -243,34 +243,27 @@ static double known_behind(struct known *k, uint32_t links, uint32_t count, int 
 
 /* ---- Addresses and keys ------------------------------------------------------------------------ */
 
-static unsigned char local_host;
-
-static int some_local(void *w, int h, struct phx_address *out)
-{
-    (void)w, (void)h;
-    memset(out, 0, sizeof *out);
-    out->family = PHX_IPV4;
-    out->ip[0] = 10;
-    out->ip[3] = local_host;
-    return 0;
-}
-
 static void test_own_addresses(void)
 {
     /* Goal: a host with many addresses has not moved because its links come from each in turn. Method: 20
      * addresses, three times around. */
-    struct phx__link l;
+    struct phx_id id = id_of(1);
+    struct phx_address here, none;
+    struct phx__node_addr_link l = { &id, &none, &none, 0, 0, 0 };
     struct known k;
     uint32_t i;
 
-    memset(&l, 0, sizeof l);
+    memset(&here, 0, sizeof here);
+    memset(&none, 0, sizeof none);
+    here.family = PHX_IPV4;
+    here.ip[0] = 10;
     known_begin(&k, 0, 100);
-    k.p->os.local = some_local;
     for (i = 0; i < 60; i++) {
-        local_host = (unsigned char)(1 + i % 20);
-        phx__node_links_learn_address(k.p, &l);
+        here.ip[3] = (unsigned char)(1 + i % 20);
+        (void)phx__node_addr_learn(&k.p->addr, &l, &here);
     }
-    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u", k.p->addr.here_count);
+    ok(k.p->addr.here_count == 20, "20 own addresses are 20 places, however many links: %u",
+       k.p->addr.here_count);
     known_end(&k);
 }
 
@@ -429,7 +422,8 @@ static void test_runs(void)
         memset(&heap, 0, sizeof heap);
         memset(has, 0, sizeof has);
         phx__mem_init(&mem, &alloc, 0);
-        phx__route_table_init(&t, &mem);
+        memset(&t, 0, sizeof t);
+        t.mem = &mem;
         phx__rnd_seed(&dice, seed, 5);
         check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {
