@@ -254,7 +254,7 @@ int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
+    return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
 int phx_adopt(phx *p, int fd, int dialer)
@@ -267,7 +267,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
-        err = phx__os_sock_adopt(&p->os, fd);
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
@@ -436,23 +436,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n++ >= capacity)
-            continue;
-        *out = p->lost.now.at[i];
-        if (out->range.first < first)
-            out->range.first = first;
-        if (out->range.last > last)
-            out->range.last = last;
-        out++;
-    }
-    return n;
+    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -473,7 +457,7 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
     int err = api_check(p, api_is_message(m), 1);
 
-    return err != 0 ? err : phx__post_send(&p->post, m, p->now);
+    return err != 0 ? err : phx__post_send(&p->post, m);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -509,7 +493,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     for (i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
-    return err != 0 ? err : phx__post_multicast_send(&p->post, c, p->now);
+    return err != 0 ? err : phx__post_multicast_send(&p->post, c);
 }
 
 int phx_cancel(phx *p, uint64_t token)

@@ -171,7 +171,7 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
     if (hops < 1)
         return;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_hand(&w, hand, hops);
+    phx__wire_link_put(&w, PHX__HAND, 0, hops, hand);
     (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
 }
 
@@ -276,7 +276,7 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
 {
     struct phx__hand hand;
 
-    if (phx__wire_link_get_hand(f, &hand) != 0)
+    if (phx__wire_link_get(f, PHX__HAND, &hand) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&hand.target, &h->env.ids->at[PHX__SELF]))
         handover_take(h, &hand);

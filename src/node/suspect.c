@@ -101,7 +101,7 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
     uint32_t i, nbr;
 
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, r, hops);
+    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
     for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
         if (nbr == node || from == PHX__NONE
             || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
@@ -139,7 +139,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     uint64_t incarnation;
     uint32_t node, seq;
 
-    if (phx__wire_link_get_suspect(f, &r) != 0)
+    if (phx__wire_link_get(f, PHX__SUSPECT, &r) != 0)
         return PHX_EPROTO;
     node = phx__id_find(s->env.ids, &r.id);
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
@@ -182,7 +182,7 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
     if (hops < 1)
         return 0;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_probe(&w, b, flags, hops);
+    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
     return s->env.send(s->env.ctx, nbr, &w, 0);
 }
 
@@ -214,7 +214,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
     struct phx__probe b;
     uint32_t node, way;
 
-    if (phx__wire_link_get_probe(f, &b) != 0)
+    if (phx__wire_link_get(f, PHX__PROBE, &b) != 0)
         return PHX_EPROTO;
     node = phx__id_find(s->env.ids, &b.subject);
     mine = phx__id_equal(&b.target, &s->env.ids->at[PHX__SELF]);

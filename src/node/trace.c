@@ -34,7 +34,7 @@ static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx
     struct phx__writer w;
 
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_trace(&w, q, flags, hops);
+    phx__wire_link_put(&w, PHX__TRACE, flags, hops, q);
     (void)t->env.send(t->env.ctx, nbr, &w, 0);
 }
 
@@ -212,7 +212,7 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
     struct phx__trace q;
     uint32_t i;
 
-    if (phx__wire_link_get_trace(f, &q) != 0)
+    if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);

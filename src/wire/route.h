@@ -1,4 +1,4 @@
-/* route.h - frames of routing: cards, updates, requests and summaries. */
+/* route.h - frames of routing: cards, updates and summaries. */
 #ifndef PHX_WIRE_ROUTE_H
 #define PHX_WIRE_ROUTE_H
 #include "wire/wire.h"
@@ -24,6 +24,7 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
+PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */
@@ -56,14 +57,6 @@ struct phx__card_part {
 };
 PHX_PRIVATE void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c);
 PHX_PRIVATE int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c);
-
-struct phx__request {
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq; /* wanted: this number or above; 0: any route */
-};
-PHX_PRIVATE void phx__wire_route_put_request(struct phx__writer *w, const struct phx__request *q, int hops);
-PHX_PRIVATE int phx__wire_route_get_request(const struct phx__frame *f, struct phx__request *q);
 
 #define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
 #define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */

@@ -64,7 +64,7 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     size_t used;
 
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get_hand(&f, &hand) == 0 && used == frame->size && !urgent,
+              && phx__wire_link_get(&f, PHX__HAND, &hand) == 0 && used == frame->size && !urgent,
           "a good HAND");
     say(r, "HAND:%u-%u@%u>%u/%d ", (unsigned)hand.first, (unsigned)hand.last, (unsigned)hand.epoch,
         (unsigned)nbr, f.hops);
@@ -193,7 +193,7 @@ static int rig_hand(struct rig *r, uint32_t target, uint32_t giver, uint64_t fir
     hand.epoch = epoch;
     hand.incarnation = incarnation;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_hand(&w, &hand, hops);
+    phx__wire_link_put(&w, PHX__HAND, 0, hops, &hand);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_handover_on_hand(&r->h, &f);
 }

@@ -70,10 +70,10 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
               && urgent == (f.type == PHX__SUSPECT),
           "a good frame");
-    if (phx__wire_link_get_suspect(&f, &s) == 0)
+    if (phx__wire_link_get(&f, PHX__SUSPECT, &s) == 0)
         say(r, "S%d/%u@%u>%u/%d ", (int)phx__id_find(&r->ids, &s.id), (unsigned)s.incarnation,
             (unsigned)s.seq, (unsigned)nbr, f.hops);
-    else if (check(phx__wire_link_get_probe(&f, &b) == 0, "one of the two"))
+    else if (check(phx__wire_link_get(&f, PHX__PROBE, &b) == 0, "one of the two"))
         say(r, "%c%d.%d.%d>%u/%d ", f.flags & PHX__PROBE_ANSWER ? 'p' : 'P',
             (int)phx__id_find(&r->ids, &b.target), (int)phx__id_find(&r->ids, &b.subject),
             (int)phx__id_find(&r->ids, &b.asker), (unsigned)nbr, f.hops);
@@ -196,7 +196,7 @@ static int rig_rumour(struct rig *r, uint32_t from, uint32_t node, uint64_t inca
     s.seq = seq;
     s.accuser = id_of(r, accuser);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, &s, hops);
+    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, &s);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_suspect_on_suspect(&r->s, from, &f, r->now);
 }
@@ -214,7 +214,7 @@ static int rig_probe(struct rig *r, uint32_t from, uint32_t target, uint32_t sub
     b.subject = id_of(r, subject);
     b.asker = id_of(r, asker);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_probe(&w, &b, flags, hops);
+    phx__wire_link_put(&w, PHX__PROBE, flags, hops, &b);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_suspect_on_probe(&r->s, from, &f);
 }

@@ -54,7 +54,7 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     size_t used;
 
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get_trace(&f, &t) == 0 && !urgent,
+              && phx__wire_link_get(&f, PHX__TRACE, &t) == 0 && !urgent,
           "a good TRACE");
     if (f.flags & PHX__TRACE_ANSWER)
         say(r, "A%u>%u:%d/%d/%d ", t.number, (unsigned)nbr, t.distance == 255 ? -1 : t.distance, t.why,
@@ -161,7 +161,7 @@ static int rig_frame(struct rig *r, const struct phx__trace *t, int flags, int h
     size_t used;
 
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_trace(&w, t, flags, hops);
+    phx__wire_link_put(&w, PHX__TRACE, flags, hops, t);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_trace_on_trace(&r->t, 1, &f, r->now);
 }
@@ -410,7 +410,7 @@ static void test_relay(void)
             q.target = r.ids.at[5];
             q.source = r.ids.at[2];
             phx__buf_writer_init(&w, data, sizeof data);
-            phx__wire_link_put_trace(&w, &q, flags, 2);
+            phx__wire_link_put(&w, PHX__TRACE, flags, 2, &q);
             check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
             check(phx__node_trace_on_trace(&r.t, 2, &f, r.now) == 0, "no fault");
             f.hops = 1;
