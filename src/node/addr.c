@@ -3,26 +3,17 @@
  * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
  *  1. Our end of the link, for listeners on all interfaces. This is a fact.
- *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). This is hearsay. It counts when
- *     two peers at two hosts agree. There are two kinds:
- *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
- *        how a hub learns what its users were told.
- *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
- *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
- *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
- *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
- *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
- *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
+ *  2. What the peer sees ("observed" in src/WIRE.md). This is hearsay: two peers at two hosts must agree.
+ *      - The peer dialled us: then this address, port and all, led to us, through a forwarded port perhaps.
+ *      - We dialled: then it is our address after all translation, with the port of this connection. If the
+ *        port came through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (To dial from the listening port itself, TCP
+ *        needs SO_REUSEPORT, and others could take our connections.)
+ *     Such an address is only a candidate: a dial proves who answers. A wrong one costs others one dial a
+ *     minute that gives way (dial/slot.c).
  *
- * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
- * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
+ * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays. */
 #include "node/addr.h"
-
-void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
-{
-    memset(a, 0, sizeof *a);
-    a->ops = *ops;
-}
 
 static int node_addr_is_ip(const struct phx_address *a)
 {
@@ -95,8 +86,8 @@ static void node_addr_here(struct phx__node_addr *a, const struct phx_address *h
     }
 }
 
-/* The first network is no news. A host with more addresses than there is room for seems to move with each
- * link, which costs a dial of the nodes that are not linked. */
+/* With a new address this node is in another network, which repeats dials that failed. The first is no news.
+ * A host with more than there is room for seems to move with each link. */
 static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
@@ -179,8 +170,7 @@ static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_a
     mine->at = *at;
 }
 
-/* A peer on this host that sees us there says nothing of our networks, and our own end says nothing without a
- * listener on all interfaces: hundreds of nodes that start on one host need not ask for it. */
+/* Hundreds of nodes that start on one host need not ask for their ends. */
 int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
 {
     return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)

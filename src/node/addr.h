@@ -20,7 +20,7 @@ struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
 };
-struct phx__node_addr {
+struct phx__node_addr { /* begins as zero, but for the ops */
     struct phx__node_addr_ops ops;
     struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
@@ -29,7 +29,6 @@ struct phx__node_addr {
     uint32_t here_count, observation_next;
 };
 
-PHX_PRIVATE void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops);
 /* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
 /* Can this link teach nothing? Then our end of it need not be found out. */

@@ -90,23 +90,21 @@ static int api_config_check(const struct phx_config *c)
     if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation > PHX__INCARNATION_MAX / 2)
+        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
         || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
-        || !api_within(c->hop_limit, 1, 255)
-        || !api_within(c->step_bytes, 80u << 10, 1u << 26))
+        || !api_within(c->hop_limit, 1, 255) || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
         || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
         return PHX_EINVAL; /* it would never see some of its buffers again */
-    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
-        return PHX_EINVAL;
-    if ((c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL)
+        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+        || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
@@ -130,13 +128,11 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    err = phx__node_step_open(p, cfg, now_us);
-    if (err != 0) {
+    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
         phx__node_step_free(p);
-        return err;
-    }
-    *out = p;
-    return 0;
+    else
+        *out = p;
+    return err;
 }
 
 void phx_free(phx *p)
@@ -159,7 +155,7 @@ static int api_check(const phx *p, int valid, int in_order)
     return p->leave.closing ? PHX_ECLOSED : 0;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Addresses and keys ---------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
@@ -278,8 +274,6 @@ int phx_adopt(phx *p, int fd, int dialer)
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
-
-/* ---- Keys ------------------------------------------------------------------------------------ */
 
 int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {

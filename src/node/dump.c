@@ -1,12 +1,10 @@
 /* dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
 /*
- * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
- * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
- * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
+ * A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
+ * that wants the whole picture of a large network asks several nodes: ids are the same everywhere.
  *
- * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
- * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
- */
+ * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text is
+ * ASCII: what a path may hold beyond that is escaped. */
 #include "node/base.h"
 
 /* Ranges of names in the label of a node: a picture is not a list. */
@@ -41,7 +39,6 @@ static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-/* An item of a list. */
 static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);

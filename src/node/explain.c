@@ -1,10 +1,8 @@
 /* explain.c - all that is known of one node and why, as text for people. */
 /*
- * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, route, link, detect and dial. Here it is laid side by side, one `key: value`
- * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
- * only the host knows what its clock means.
- */
+ * "Why is node 3f2a unreachable?" The answer lies in five rooms: names, route, link, detect and dial. Here it
+ * is laid side by side, one `key: value` per line; phoenix.h lists the keys. Times are ages in milliseconds,
+ * as of the last step, since only the host knows what its clock means. */
 #include "node/base.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */
@@ -74,7 +72,6 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            phx_strerror(h->lost_error));
 }
 
-/* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);

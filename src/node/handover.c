@@ -1,46 +1,33 @@
 /* handover.c - giving names away: the giver asks until it sees them taken. */
 /*
  *      giver                                       heir
- *        holds 10..19
  *        HAND 10..19 ----------------------------->  does the giver hold them? then it assumes them
  *        |  again after 200 ms, 400 ms, ... 2 s        and tells its host (on_handed)
  *        <------------- its card, as to everybody ---
- *        loses them to the higher epoch, as to any
- *        other claim, but reports no conflict
+ *        loses them to the higher epoch, as to any other claim, but reports no conflict
  *
- * The giver holds the names until the heir's claim has beaten its own, so a name always has an owner: nodes
- * that know the heir's claim send to the heir. The others send to the giver, which delivers what comes while
- * it holds the name and returns what comes later (returns.c). The heir's card is the only answer. It goes to
- * all nodes and is repeated until they have it. A HAND may be lost, doubled or late.
- *
- * `epoch` makes a late HAND harmless. It is the highest epoch that the giver had seen when its host gave the
- * names away. Names that the giver got back later are held by a higher epoch, and an old HAND does not mean
- * them.
+ * The giver holds the names until the heir's claim beats its own, so a name always has an owner. Messages
+ * that reach the giver later are returned (returns.c). The heir's card is the only answer, and is repeated
+ * until all nodes have it. A HAND may be lost, doubled or late. A late one does not mean names that the giver
+ * got back later: they are held by a higher epoch than it had seen when its host gave them away (`epoch`).
  *
  * The heir takes only what the named giver holds at present, by what the heir itself knows, in the life that
- * is named. So a node that gives away what it does not own gives nothing, and no HAND takes names from a
- * third node. This is no proof: a member that writes another's id as the giver is believed, as it is when it
- * writes that id into a card. All who have the key are trusted alike (WIRE.md, section 9).
+ * is named: no HAND takes names from a third node. This is no proof: a member that writes another's id as the
+ * giver is believed, as in a card. All who have the key are trusted alike (WIRE.md, section 9).
  *
- * An heir that fails or leaves ends the hand-over, and the giver keeps the names. A giver that leaves
- * releases its other names at once, keeps what is being handed for as long as its drain lasts, and waits for
- * the heir as it waits for its own messages.
- */
+ * If the heir fails or leaves, the giver keeps the names. A giver that leaves releases its other names at
+ * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 #include "node/handover.h"
 
 /* Bytes of a HAND frame, header included, at most. */
 #define HANDOVER_FRAME 96u
-/* The heir's card needs the time of a flood: a shorter wait would ask twice in slow networks. A longer one
- * than the other bound would keep a node that leaves waiting after a relay was lost. */
+/* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
 /* Ranges under way at once. Each costs a frame every 2 s, and all are searched for each name that is lost. */
 #define HANDOVER_MAX 1024u
-/* A range that is handed has no holes, so it has several stretches only where others have taken names
- * meanwhile. Stretches beyond this come with the next HAND. */
+/* A range has several only where others have taken names meanwhile. The rest comes with the next HAND. */
 #define HANDOVER_STRETCHES 64
-
-/* ---- What is under way ----------------------------------------------------------------------- */
 
 /* 1 if what *range begins with is being handed to this heir (NULL: any), or 0. *out: how far that holds, to
  * the end of the range at most. */

@@ -5,9 +5,8 @@
  *
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
  *
- * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
- * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
- * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
+ * Any two neighbouring states have a key in common. Links that are up stay; a key that is gone shuts out new
+ * ones. Without a key a node stays on its own machine, unless cfg.insecure is set. */
 #include "node/keys.h"
 
 #define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
@@ -26,8 +25,6 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
     k->tls = tls;
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
-
-/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
@@ -105,8 +102,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
     return err == 0 && k->tls ? phx__node_keys_tls(k) : err;
 }
 
-/* The host answers for its own streams, a pipe to ssh for example, unless the stream is visibly a plain
- * connection with another machine. */
+/* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here;

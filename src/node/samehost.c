@@ -4,12 +4,11 @@
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
- *    for as long as the reason may pass.
- *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
- *    host, and the acceptor is told it in the hello, and checks that it is its own.
- *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
- *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
+ *  - A listener works without its companion, which is opened again for as long as the reason may pass.
+ *  - Its socket has no address to learn from. But the hello tells the acceptor which address of this host was
+ *    dialled, and the acceptor checks that it is its own.
+ *  - The wrong process may answer: a firewall that redirects the port is not asked. If a link fails for such
+ *    a reason, its attempt goes on by TCP in the same step. */
 #include "node/samehost.h"
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */

@@ -1,26 +1,22 @@
 /* suspect.c - what travels for failure detection: rumours that a node is silent, and probes. */
 /*
- * detect decides which nodes are suspected and given up. This file sends and passes on two small frames for
- * it; WIRE.md, section 6, says what they oblige to.
+ * detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
  *
  * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
- * are to check it. In a mesh of N that would be N^2 frames if each node passed it on to all. So a neighbour
- * is left out that, as far as routing knows, is adjacent to the one the frame came from. In a full mesh these
- * are all, and the flood costs N frames, and one question and one accusation per link with the accused. The
- * rumour carries the number that the accuser knows, as in SWIM: the accused raises its number, and whoever
- * knows a higher one ignores the rumour.
+ * are to check it. If each of N nodes of a mesh passed it on to all, that would be N^2 frames. So neighbours
+ * adjacent to the one it came from, as far as routing knows, are left out: N frames in a full mesh, and one
+ * question and one accusation per link with the accused. The rumour carries the number that the accuser
+ * knows, as in SWIM: the accused raises its number, and whoever knows a higher one ignores the rumour.
  *
  * PROBE asks two other nodes about one that was lost. If routing works they see what we see, so probes are
- * for the moment in which routing is still at work, or has lost something.
- */
+ * for the moment in which routing is still at work, or has lost something. */
 #include "node/suspect.h"
 
 /* Bytes of a SUSPECT or PROBE frame, header included, at most. */
 #define SUSPECT_FRAME 64u
 /* How many nodes are asked about a node that was lost. */
 #define SUSPECT_PROBES 2u
-/* A number this far above the one we know is no late news, but nonsense. Lower than what an owner is ready to
- * jump at a request: see route_request_self. */
+/* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 
 void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
@@ -80,9 +76,8 @@ void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
         (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
 }
 
-/* 1 if it was passed on already, and not so long ago that something may have got lost. A rumour that closely
- * follows another brings nothing, whatever its number: all have just checked. So nobody, however often it
- * accuses, causes more than a few floods a second. */
+/* 1 if it was passed on already, and not so long ago that something may have got lost; or if it closely
+ * follows another: all have just checked, and nobody is to cause more than a few floods a second. */
 static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
                           uint64_t now)
 {
@@ -96,9 +91,8 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
            || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* To the neighbours that are not adjacent to the one that it came from (PHX__NONE: it is our own), and to the
- * accused: perhaps only the way back is broken. A rumour that is lost for lack of memory costs time only: the
- * insurance covers it. */
+/* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
+ * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
 static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {

@@ -8,32 +8,24 @@
  *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
  *
  * All questions leave in one step, one for each hop that routing counts, so a trace takes one round trip. If
- * the way turns out to be longer, each answer brings one more question. A question brings one answer of about
- * its size, so nobody can make others send more than he sends himself. A relay keeps no state. A question
- * dies when it has crossed the links it was given, whatever routes do meanwhile. A node gives 64 answers a
- * second; a hop whose question got none stays unknown.
+ * the way is longer, each answer brings one more question. A question brings one answer of about its size, so
+ * nobody can make others send more than he sends himself. A relay keeps no state: a question dies when it has
+ * crossed the links it was given, whatever routes do. A hop whose question got no answer stays unknown.
  *
- * The time of a hop runs from the step in which its question left to the step in which its answer came: the
- * way there and back, as routing goes, and the delays of the hosts in between. It does not measure one link.
- *
- * Answers carry a random number of 64 bits that only the nodes on the way have seen. One of them may lie
- * about itself and about those behind it. Nobody can detect that, and it changes nothing: a trace is for
- * people, and no room acts upon it.
- */
+ * The time of a hop runs from the step of its question to the step of its answer: the way there and back, and
+ * the delays of the hosts in between. Answers carry a random number that only the nodes on the way have seen.
+ * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 #include "node/trace.h"
 
 /* Bytes of a TRACE frame, header included, at most. */
 #define TRACE_FRAME 64u
-/* Silent links are detected within this time with the usual settings: an answer later than that tells of
- * another network. */
+/* By then silent links are detected: a later answer tells of another network. */
 #define TRACE_PATIENCE (5 * PHX__SECOND)
 /* Under way at once: each waits for at most 255 answers, and all are searched for each answer. */
 #define TRACE_MAX 16u
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
-
-/* ---- Frames out ------------------------------------------------------------------------------ */
 
 static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
                        int hops)

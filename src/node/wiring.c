@@ -463,7 +463,7 @@ static int wiring_open_own(phx *p)
     int err;
 
     p->samehost.enabled = p->cfg.same_host != 0;
-    phx__node_addr_init(&p->addr, &addr);
+    p->addr.ops = addr;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
     err = phx__node_handover_init(&p->handover, &env, &handover);
     if (err == 0)

@@ -61,7 +61,7 @@ static void rig_init(struct rig *r)
 
     memset(r, 0, sizeof *r);
     ops.ctx = r;
-    phx__node_addr_init(&r->a, &ops);
+    r->a.ops = ops;
 }
 
 static void rig_listen(struct rig *r, const char *at)
