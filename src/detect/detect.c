@@ -53,8 +53,7 @@
  * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
- * right after a stall therefore fails later by its length, DETECT_GRACE_US at most (`grace`): the time to find
- * a new route.
+ * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
@@ -189,8 +188,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
     return d->links[i];
 }
 
-/* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
- * if there is no other. */
+/* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
 static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;

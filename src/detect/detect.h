@@ -97,15 +97,13 @@ PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uin
                                        int watched, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life within this time, and gives the link up without
- * one. */
+/* There is reason to doubt the link: without a sign of life within this time it is given up. */
 PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now);
 /* A rumour says that node is silent. 1: believe it so far as to pass it on. */
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
-/* Whether routing has a route to node. left: its card says that it left. PHX_ENOMEM, only if node was not
- * known: nothing changed. */
+/* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);

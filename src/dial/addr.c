@@ -42,8 +42,7 @@ static size_t dial_addr_path_size(const struct phx_address *a)
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
 
-/* paths: where in the block the next path goes. Eight of at most 104 bytes behind eight addresses: two bytes
- * hold that. */
+/* paths: where in the block the next path goes. Two bytes hold that: a block has at most eight addresses. */
 static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
 {
     struct phx__dial_addr *c = &at[i];

@@ -12,8 +12,7 @@
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
  * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
  * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
- * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal by themselves.
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely, and so partitions heal.
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
  * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
@@ -42,8 +41,7 @@
  * node at all of whose addresses others have proved to live, such as a process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
- * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
- * hears of at once and once. */
+ * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
 #include "dial/dial.h"
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node

@@ -13,8 +13,7 @@ struct phx__dial_limits {
     uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
 };
 
-/* dial is called from phx__dial_due only. None of these may call back into this room, but for
- * phx__dial_answered. */
+/* Only phx__dial_due calls dial. None of these may call back into this room, but for phx__dial_answered. */
 struct phx__dial_ops {
     void *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
@@ -53,8 +52,7 @@ PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
-/* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
- * PHX_ENOMEM: nothing changed. */
+/* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);
 /* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.

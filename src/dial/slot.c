@@ -3,15 +3,12 @@
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
  * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
- * quarter of all slots may linger while a target waits: beyond that the oldest gives way, and counts as timed
- * out.
+ * quarter of all slots may linger while a target waits: beyond that the oldest gives way, as if timed out.
  *
- * Of firewalls nothing is remembered, since they come and go, but that an address was silent last time: then
- * it is the last to be tried. */
+ * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 #include "dial/slot.h"
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a
- * round trip. */
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, 2.1). And a round trip. */
 #define SLOT_LINGER_US (1250 * PHX__MS)
 #define SLOT_SHARE 4u
 /* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */

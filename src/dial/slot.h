@@ -27,8 +27,7 @@ PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t tar
 PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
 /* The slot with this number, or NULL if the dial is over. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
-/* The number of the slot that should give way to a target that waits, or PHX__NONE: then ask again at
- * *next. */
+/* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
 PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
 
 #endif

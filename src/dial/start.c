@@ -19,8 +19,7 @@
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
  *   - Traffic (phx__dial_want) does not wait.
- *   - The side that leaves the dial to the other goes on doing so while links keep coming: the other one has
- *     not had its turn yet. */
+ *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
 #include "dial/start.h"
 
 /* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
@@ -43,8 +42,7 @@
  * does one that was answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US (250 * PHX__MS)
 #define START_STUCK_US PHX__SECOND
-/* The window at first, and at least. A link is slow that took longer than START_SLOW_TIMES the quickest and
- * START_SLOW_US. */
+/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
 #define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u

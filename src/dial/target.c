@@ -184,15 +184,6 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
     return ts->latent < before;
 }
 
-static void target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
-{
-    phx__timer_drop(ts->timers, t->timer);
-    phx__dial_addr_free(ts->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = ts->free;
-    ts->free = (uint32_t)(t - ts->at);
-}
-
 struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
@@ -200,10 +191,15 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
-    if (t != NULL)
-        target_free(ts, t);
-    else
+    if (t == NULL) {
         ts->latent--;
+    } else {
+        phx__timer_drop(ts->timers, t->timer);
+        phx__dial_addr_free(ts->mem, t->at, t->count);
+        memset(t, 0, sizeof *t);
+        t->after = ts->free;
+        ts->free = (uint32_t)(t - ts->at);
+    }
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)

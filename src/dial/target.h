@@ -57,8 +57,7 @@ struct phx__dial_targets {
  * in memory, here and in phx__dial_target_wake. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node that has had no addresses has some. It does without a target while nobody needs one. PHX_ENOMEM:
- * nothing changed. */
+/* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
                                        const struct phx_address *a, uint32_t n, uint32_t max_links);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */

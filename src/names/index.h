@@ -21,14 +21,12 @@ struct phx__names_index {
     uint32_t count, capacity;
 };
 
-/* The first element that ends at name or after it, or count. Each has this many bytes and begins with its
- * first and last name. */
+/* The first element that ends at name or after it, or count. Each begins with its first and last name. */
 PHX_PRIVATE uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name);
 /* The order that everybody agrees on: does a claim of this epoch and node win over the other? */
 PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
                                        uint64_t other_epoch, uint32_t other);
-/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM: it
- * is unusable. */
+/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
 

@@ -7,19 +7,16 @@
  *
  * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures agree. A
  * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
- * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
- * as among the living.
+ * two failed nodes claim a name, the higher (epoch, id) is named as its owner, as among the living.
  *
  * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
- * claims of the failed alone, and each of its segments is cut against the index of the living. O(c log c) for
- * c claims.
+ * claims of the failed alone, and each of its segments is cut against the index of the living.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
  * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
  * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
- * Names that are back come before names that are lost: a program that hands them out again is never one too
- * many. */
+ * Names that are back come before names that are lost: no program that hands them out has one too many. */
 #include "names/lost.h"
 
 static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)

@@ -69,8 +69,7 @@ static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint
     one->winner = winner;
 }
 
-/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
- * what remains to *rest. */
+/* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
 static void names_split(struct phx__names *n, uint32_t node, struct phx__claim mine,
                         const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest)
 {
@@ -219,14 +218,11 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
     struct phx__claim c;
     uint32_t i;
 
-    if (node >= n->capacity)
-        return count == 0;
-    if (n->of[node].count != count)
+    if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
     for (i = 0; i < count; i++) {
-        const struct phx__claim *have = &n->of[node].at[i];
         names_decode(card, i, &c);
-        if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
+        if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
     }
     return 1;

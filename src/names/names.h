@@ -23,8 +23,7 @@ struct phx__names {
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
 PHX_PRIVATE void phx__names_free(struct phx__names *n);
-/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then nothing
- * changed). */
+/* Own claims: 1 if anything changed (a new card is due), 0 if not, or an error, and nothing changed. */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
@@ -39,8 +38,7 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
-/* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
- * PHX_ENOMEM. */
+/* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */

@@ -11,8 +11,7 @@
  *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
  *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
  *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
- *    advertised has no feasible distance: every offer is feasible, which is the usual case in a dense mesh,
- *    because of 2.
+ *    advertised has no feasible distance: every offer is feasible, as usual in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
  *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
@@ -47,8 +46,7 @@
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
 /* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
-/* The most requests while no neighbour offers anything: the destination is probably dead, and a digest will
- * show it if it is not. */
+/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
@@ -311,8 +309,7 @@ static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq
     route_toggle(r, PHX__SELF);
 }
 
-/* Raises this node's number. A new life begins long before the last number, so that no number of requests
- * can use the numbers up. */
+/* Raises this node's number. A new life begins long before the numbers are used up. */
 static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
     if (seq > UINT32_MAX / 2) {
@@ -641,8 +638,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a new
  * link needs no routing message at all. If the peer's card has changed, an update is under way, and the
- * peer's number must not be used, and advertised, before: a node that knew the number without its card would
- * never be sent the card. */
+ * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };

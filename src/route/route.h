@@ -119,8 +119,7 @@ PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct p
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped, and a digest
- * will show it. */
+/* Frames from a neighbour, decoded. 0; PHX_ENOMEM, PHX_ELIMIT: it was dropped, and a digest will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
@@ -146,8 +145,7 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* ---- advert.c */
 
-/* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer if the last
- * flush was a moment ago. */
+/* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);

@@ -1,8 +1,7 @@
 /* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 /*
  * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
- * node has N destinations, and a hub N neighbours besides: the memory per pair of the two decides about
- * everything.
+ * node has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
