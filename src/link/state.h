@@ -110,34 +110,34 @@ struct phx__link {
 struct phx__link_ops {
     /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or why it is
      * refused. */
-    int (*judge)(void *ctx, struct phx__link *l);
+    int (*judge)(phx *ctx, struct phx__link *l);
     /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
-    void (*introduce)(void *ctx, const struct phx__link *l, struct phx__standing *out);
+    void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
-    int (*up)(void *ctx, struct phx__link *l);
+    int (*up)(phx *ctx, struct phx__link *l);
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
-    int (*frame)(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+    int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* Of a DATA frame only these size bytes have come. 0, or the size of its head, and *out is where its
      * payload goes, nothing of it there yet and the block held. */
-    size_t (*place)(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
+    size_t (*place)(phx *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                     struct phx__place *out);
     /* That payload is all there. It gets the head again, and the payload, or NULL: the place was
      * overtaken. */
-    void (*placed)(void *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
+    void (*placed)(phx *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
     /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
      * 0. */
-    int (*ahead)(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
+    int (*ahead)(phx *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
     /* Appends about budget bytes of data frames to l->out.stream. Returns how many bytes. */
-    size_t (*pull)(void *ctx, struct phx__link *l, size_t budget);
+    size_t (*pull)(phx *ctx, struct phx__link *l, size_t budget);
     /* Something waits to be written. */
-    void (*wants)(void *ctx, struct phx__link *l);
-    int (*random)(void *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
+    void (*wants)(phx *ctx, struct phx__link *l);
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 struct phx__link_key {
-    uint8_t *data;
+    const uint8_t *data;
     size_t size;
 };
 
@@ -146,7 +146,7 @@ struct phx__link_set {
     struct phx_os *os;
     struct phx__timers *timers;
     const struct phx__link_ops *ops;
-    void *ctx; /* of the ops */
+    phx *ctx; /* of the ops */
     const char *cluster;
     struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */

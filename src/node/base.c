@@ -123,46 +123,6 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
-struct phx__history *phx__node_note_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
-/* The last history takes the place of the one that goes. */
-void phx__node_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
-void phx__node_peers_free(phx *p)
-{
-    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
-}
-
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -222,44 +182,11 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
     return NULL;
 }
 
-void phx__node_break(phx *p, struct phx__link *l)
-{
-    l->end.broken = PHX_ENOMEM;
-    p->set.ops->wants(p, l);
-}
-
-struct phx__link *phx__node_send_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
-{
-    struct phx__link *l = phx__node_link(p, nbr);
-
-    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
-}
-
-void phx__node_send_end(phx *p, struct phx__link *l, const struct phx__writer *w)
-{
-    if (phx__link_out_control_end(&p->set, l, w) != 0)
-        phx__node_break(p, l);
-}
-
 uint32_t phx__node_next(void *ctx, const struct phx_id *id)
 {
     const phx *p = ctx;
 
     return phx__route_next(&p->route, phx__id_find(&p->ids, id));
-}
-
-int phx__node_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
-{
-    phx *p = ctx;
-    struct phx__link *l = phx__node_link(p, nbr);
-    struct phx__writer w;
-
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
-        return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
-    phx__node_send_end(p, l, &w);
-    return 1;
 }
 
 /* ---- Cards ----------------------------------------------------------------------------------- */

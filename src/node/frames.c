@@ -7,10 +7,53 @@
 #define FRAMES_CARD_HEAD 64u
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
+/* Of 29 bytes each. */
+#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29)
 /* Bytes of an ACK frame around its returns. */
 #define FRAMES_ACK_HEAD 96u
+/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
+#define FRAMES_LONG_QUEUE 262144u
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
+
+/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
+ * neighbours must not lose one of them meanwhile. */
+static void frames_break(phx *p, struct phx__link *l)
+{
+    l->end.broken = PHX_ENOMEM;
+    p->set.ops->wants(p, l);
+}
+
+/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
+ * link that it goes to; NULL: there is none, or no memory. */
+static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
+{
+    struct phx__link *l = phx__node_link(p, nbr);
+
+    return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
+}
+
+/* A frame lost for lack of memory would leave the neighbour with a wrong picture: the link breaks,
+ * and its successor starts with everything. */
+static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
+{
+    if (phx__link_out_control_end(&p->set, l, w) != 0)
+        frames_break(p, l);
+}
+
+int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+{
+    phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
+    struct phx__writer w;
+
+    if (l == NULL || (!urgent && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+        return 0;
+    phx__buf_put_bytes(&w, frame->data, frame->size);
+    frames_end(p, l, &w);
+    return 1;
+}
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
@@ -25,10 +68,10 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = phx__node_send_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = frames_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_route_put_card_part(&w, &c);
-        phx__node_send_end(p, l, &w);
+        frames_end(p, l, &w);
     }
     return 0;
 }
@@ -65,7 +108,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
-    if ((l = phx__node_send_begin(p, nbr, bytes, &w)) == NULL)
+    if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
     for (i = 0; i < count; i++) {
@@ -76,7 +119,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
     return 0;
 }
 
@@ -90,7 +133,7 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
             if (phx__node_link(p, nbr) != NULL)
-                phx__node_break(p, phx__node_link(p, nbr));
+                frames_break(p, phx__node_link(p, nbr));
             return;
         }
     }
@@ -102,7 +145,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
     struct phx__writer w;
-    struct phx__link *l = phx__node_send_begin(p, nbr, 64, &w);
+    struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
     if (l == NULL || d == NULL)
         return; /* it is repeated */
@@ -110,14 +153,14 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.incarnation = d->incarnation;
     q.seq = seq;
     phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
     struct phx__beat b;
     struct phx__writer w;
-    struct phx__link *l = phx__node_send_begin(p, node, 64, &w);
+    struct phx__link *l = frames_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
@@ -129,7 +172,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
 }
 
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
@@ -140,21 +183,32 @@ void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* The table in lines of 29 bytes, as many frames as it takes. */
+/* Where a SUMMARY that begins with this node ends. */
+static uint32_t frames_summary_end(const phx *p, uint32_t node)
+{
+    uint32_t n = 0;
+
+    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
+        n += phx__route_dest(&p->route, node) != NULL;
+    return node;
+}
+
+/* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
-    uint32_t node = 0, each = FRAMES_UPDATE_FULL / 29;
+    uint32_t node = 0;
 
     while (node < p->ids.size) {
         struct phx__writer w;
-        struct phx__link *l = phx__node_send_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
+        uint32_t end = frames_summary_end(p, node);
+        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
-        uint32_t n = 0;
         if (l == NULL)
             return; /* the next digest asks again */
-        start = phx__wire_begin(&w, PHX__SUMMARY, reply ? (int)PHX__SUMMARY_REPLY : 0, 0);
-        for (; node < p->ids.size && n < each; node++) {
+        start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
+        for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             struct phx__summary_line s;
             if (d == NULL)
@@ -164,22 +218,18 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
             s.seq = d->seq;
             s.hops = d->hops;
             phx__wire_route_put_summary_line(&w, &s);
-            n++;
         }
         phx__wire_end(&w, start);
-        if (node < p->ids.size)
-            w.data[start + 5] |= PHX__SUMMARY_MORE;
-        phx__node_send_end(p, l, &w);
+        frames_end(p, l, &w);
     }
 }
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    ops->ctx = p;
-    ops->update = frames_update;
-    ops->request = frames_request;
-    ops->beat = phx__node_frames_beat;
-    ops->summary = frames_summary;
+    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+                                        frames_summary };
+
+    *ops = own;
 }
 
 int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -192,7 +242,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 
     if (p->step.free_later)
         return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
-    if ((l = phx__node_send_begin(p, next, size, &w)) == NULL)
+    if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -308,8 +358,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
-        phx__dial_told_all(&p->dial, p->now);
-    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < PHX__NODE_LONG_QUEUE)
+        phx__dial_told_all(&p->dial);
+    if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
 }
@@ -330,7 +380,7 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
     if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE)
+        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
@@ -346,15 +396,15 @@ static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct ph
     struct phx__link *l;
 
     if (f->hops <= 1 || !p->cfg.relay
-        || (l = phx__node_send_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
-        || phx__link_out_queued(l) >= PHX__NODE_LONG_QUEUE) {
+        || (l = frames_begin(p, phx__node_next(p, &a->target), size, &w)) == NULL
+        || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE) {
         p->post.counters.dropped++; /* acks are cumulative: the next one says it again */
         return;
     }
     start = phx__wire_begin(&w, PHX__ACK, f->flags, f->hops - 1);
     phx__buf_put_bytes(&w, f->body, f->size);
     phx__wire_end(&w, start);
-    phx__node_send_end(p, l, &w);
+    frames_end(p, l, &w);
     p->post.counters.relayed_frames++;
 }
 
@@ -365,37 +415,10 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_data_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0);
     else
         frames_forward_ack(p, &a, f);
     return 0;
-}
-
-/* For frames whose payload is read straight to where it belongs. */
-size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front, size_t size,
-                       struct phx__place *out)
-{
-    phx *p = ctx;
-
-    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
-}
-
-void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
-                      const uint8_t *payload)
-{
-    phx *p = ctx;
-
-    if (!phx__node_serves(p, l))
-        return;
-    phx__post_recv_placed(&p->post, head, size, payload, p->now);
-    l->place.from = p->post.recv.last_source;
-}
-
-int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out)
-{
-    phx *p = ctx;
-
-    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
 }
 
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
@@ -407,16 +430,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     int err;
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
     return err;
 }
 
-int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                    size_t raw_size)
+int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                        size_t raw_size)
 {
-    phx *p = ctx;
-
     /* A link that was replaced by another one waits for its end: what still comes on it is older than what
      * came on its successor. */
     if (!phx__node_serves(p, l))
@@ -433,7 +454,7 @@ int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame 
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

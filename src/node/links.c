@@ -66,29 +66,26 @@ static void links_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
-/* What a link is from the beginning. */
-enum links_kind { LINKS_DIALER = 1, LINKS_TLS = 2 };
-
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int kind, enum phx__link_state state, struct phx__link **out)
+static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
+                      struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
     int err = l == NULL ? PHX_ENOMEM : phx__map_put(&p->links.handles, (uint64_t)handle, l->slot);
 
-    if (l != NULL) {
-        l->dialer = (kind & LINKS_DIALER) != 0;
-        l->secure = (kind & LINKS_TLS) != 0;
-    }
-    if (err == 0 && (err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) != 0)
-        phx__map_del(&p->links.handles, (uint64_t)handle);
-    if (err != 0) {
-        if (l != NULL)
-            links_drop_slot(p, l);
-        p->os.close(p->os.world, handle);
-        return err;
-    }
     *out = l;
-    return 0;
+    if (err == 0) {
+        l->dialer = (uint8_t)dialer;
+        l->secure = (uint8_t)secure;
+        err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us);
+        if (err == 0)
+            return 0;
+        phx__map_del(&p->links.handles, (uint64_t)handle);
+    }
+    if (l != NULL)
+        links_drop_slot(p, l);
+    p->os.close(p->os.world, handle);
+    return err;
 }
 
 static void links_watch(phx *p, struct phx__link *l)
@@ -146,7 +143,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer, p->now);
+    phx__dial_down(&p->dial, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -174,13 +171,31 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
+/* Made if there was none; NULL: no memory. */
+static struct phx__history *links_history(phx *p, uint32_t node)
+{
+    struct phx__peers *s = &p->peers;
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (h != NULL)
+        return h;
+    if (phx__node_peer(p, node) != 0
+        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
+        return NULL;
+    h = &s->history[s->history_count++];
+    memset(h, 0, sizeof *h);
+    h->node = node;
+    s->at[node].history = s->history_count;
+    return h;
+}
+
 /* For phx_explain. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l) || (past = phx__node_note_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l) || (past = links_history(p, l->peer)) == NULL)
         return;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
@@ -225,7 +240,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
-            phx__dial_result(&p->dial, l->attempt, reason, p->now);
+            phx__dial_result(&p->dial, l->attempt, reason);
         l->attempt = PHX__NONE;
     }
     if (was != PHX__LINK_UP && l->dialer)
@@ -239,38 +254,25 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_close_all(phx *p)
+void phx__node_links_free(phx *p)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        phx__node_links_close(p, l, PHX_ECLOSED, 0);
-}
-
-void phx__node_links_shut(phx *p)
-{
+    struct phx__links *s = &p->links;
     struct phx__link *l;
     uint32_t i = 0;
 
     while ((l = phx__node_each_link(p, &i)) != NULL) {
+        if (phx__node_serves(p, l))
+            p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        p->links.at[l->slot] = NULL;
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    p->links.size = 0;
+    s->size = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         p->os.close(p->os.world, at->handle);
         if (companion->handle >= 0)
             p->os.close(p->os.world, companion->handle);
     }
-}
-
-void phx__node_links_free(phx *p)
-{
-    struct phx__links *s = &p->links;
-
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
     phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
@@ -294,8 +296,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->in.more;
-    if (phx__link_events(l) != l->watching)
-        links_watch(p, l);
+    links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
@@ -332,28 +333,21 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     links_look_again(p, until);
 }
 
-static void links_resume(phx *p, struct phx__listener *at)
-{
-    if (!at->paused)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) == 0)
-        at->paused = 0;
-    else
-        links_look_again(p, p->now + LINKS_PAUSE);
-}
-
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = links_room_at(p);
-    int i;
+    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < p->listeners.count; i++) {
-        links_resume(p, &p->listeners.at[i]);
-        links_resume(p, &p->listeners.at[PHX__LISTENERS + (uint32_t)i]);
+    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
     }
 }
 
@@ -368,9 +362,7 @@ static void links_accept(phx *p, int listener)
         int handle;
         memset(&from, 0, sizeof from);
         err = phx__node_os(p)->accept(p->os.world, at->handle, &handle, &from);
-        if (err == 0
-            && (err = links_open(p, handle, at->address.tls ? LINKS_TLS : 0, PHX__LINK_HELLO, &l))
-                   == 0) {
+        if (err == 0 && (err = links_open(p, handle, 0, at->address.tls, PHX__LINK_HELLO, &l)) == 0) {
             l->address = from;
             l->address.tls = at->address.tls;
             l->same_host = listener >= (int)PHX__LISTENERS;
@@ -385,11 +377,10 @@ static void links_accept(phx *p, int listener)
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
+    if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
-    if (err == PHX_EMFILE || err == PHX_ENOMEM)
         links_pause(p, at, p->now + LINKS_PAUSE);
-    else if (links_room_at(p) > p->now)
+    } else if (links_room_at(p) > p->now)
         links_pause(p, at, links_room_at(p));
 }
 
@@ -419,8 +410,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    p->set.os_calls++;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -455,7 +445,7 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
     links_open_companion(p, p->listeners.count++);
-    phx__dial_listening(&p->dial, 1);
+    p->dial.listening = 1;
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->news.card_stale = 1;
@@ -498,15 +488,12 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to);
-    if (near) {
-        p->set.os_calls++;
-        near = phx__os_samehost_dial(&p->os, to, &handle) == 0;
-    }
+    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
-        err = links_open(p, handle, LINKS_DIALER | (secure ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
+        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
         l->expect = expect;
         l->address = *to;
@@ -534,15 +521,12 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
-        return err;
+    } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
+        l->attempt = h->attempt;
+        l->address = h->to;
+        links_watch(p, l);
     }
-    err = links_open(p, handle, LINKS_DIALER | (p->cfg.tls ? LINKS_TLS : 0), PHX__LINK_DIALING, &l);
-    if (err != 0)
-        return err;
-    l->attempt = h->attempt;
-    l->address = h->to;
-    links_watch(p, l);
-    return 0;
+    return err;
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
@@ -562,7 +546,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     p->stats.dials_failed++;
     if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
-    phx__dial_result(&p->dial, h->attempt, err, p->now);
+    phx__dial_result(&p->dial, h->attempt, err);
 }
 
 void phx__node_links_dial_deferred(phx *p)
@@ -578,7 +562,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.to.family == PHX_OTHER)
             links_dial_other(p, &s->deferred[i]);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
-            phx__dial_result(&p->dial, d.attempt, err, p->now);
+            phx__dial_result(&p->dial, d.attempt, err);
     }
     s->deferred_count = 0;
 }
@@ -616,7 +600,7 @@ int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
     struct phx__link *l;
     int err;
 
-    err = links_open(p, handle, (dialer ? LINKS_DIALER : 0) | (secure ? LINKS_TLS : 0), PHX__LINK_HELLO, &l);
+    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -655,13 +639,12 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (links_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__detect_ask(&p->detect, old->peer, p->now);
+    phx__detect_ask(&p->detect, old->peer, p->detect.limits.timeout_us, p->now);
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(void *ctx, struct phx__link *l)
+static int links_judge(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t node;
     int err;
@@ -685,9 +668,8 @@ static int links_judge(void *ctx, struct phx__link *l)
     return 0;
 }
 
-static void links_introduce(void *ctx, const struct phx__link *l, struct phx__standing *out)
+static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
-    phx *p = ctx;
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -712,13 +694,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
+                                  l->heard.have };
 
-    h.incarnation = l->incarnation;
-    h.seq = l->heard.seq;
-    h.card = l->heard.card_version;
-    h.told_seq = l->said.seq;
-    h.told_card = l->heard.have;
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
@@ -728,11 +706,10 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     *here = l->dialer ? l->address : l->observed;
     if (l->same_host && l->dialer)
         return 1;
-    p->set.os_calls++;
     if (l->same_host)
-        return phx__os_samehost_is_own(&p->os, here);
+        return phx__os_samehost_is_own(phx__node_os(p), here);
     memset(here, 0, sizeof *here);
-    return p->os.local(p->os.world, l->handle, here) == 0;
+    return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
 
 /* What a link that has come up teaches of own addresses. */
@@ -747,9 +724,8 @@ static void links_learn_address(phx *p, const struct phx__link *l)
         p->news.card_stale = 1;
 }
 
-static int links_up(void *ctx, struct phx__link *l)
+static int links_up(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     int err = phx__id_add(&p->ids, &l->id, &l->peer);
@@ -762,15 +738,15 @@ static int links_up(void *ctx, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((err = links_route_up(p, l)) != 0 || (err = phx__detect_link_up(&p->detect, l->peer, p->now)) != 0) {
-        phx__route_down(&p->route, l->peer, p->now);
-        return err;
+    if ((err = links_route_up(p, l)) == 0
+        && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
+        /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked
+         * behind them are to be judged by the link there is. */
+        l->generation = ++p->links.generation;
+        p->peers.at[l->peer].link = l->slot;
+        err = phx__dial_up(&p->dial, l->peer, attempt);
     }
-    /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked behind
-     * them are to be judged by the link there is. */
-    l->generation = ++p->links.generation;
-    p->peers.at[l->peer].link = l->slot;
-    if ((err = phx__dial_up(&p->dial, l->peer, attempt, p->now)) != 0) {
+    if (err != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
@@ -790,10 +766,8 @@ static int links_up(void *ctx, struct phx__link *l)
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
-static void links_wants(void *ctx, struct phx__link *l)
+static void links_wants(phx *p, struct phx__link *l)
 {
-    phx *p = ctx;
-
     if (l->queued || l->state == PHX__LINK_CLOSED)
         return;
     l->queued = 1;
@@ -851,7 +825,7 @@ static void links_write_one(phx *p, struct phx__link *l)
         l->end.broken = err; /* the next step first reads what came before the end: a goodbye, perhaps */
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
-    else if (phx__link_events(l) != l->watching)
+    else
         links_watch(p, l);
 }
 
@@ -891,29 +865,47 @@ int phx__node_links_can_write(const phx *p)
 
 /* ---- What the link room asks for -------------------------------------------------------------- */
 
-static size_t links_pull(void *ctx, struct phx__link *l, size_t budget)
+/* For frames whose payload is read straight to where it belongs. */
+static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
+                          struct phx__place *out)
 {
-    phx *p = ctx;
+    return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
+}
+
+static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_t size,
+                         const uint8_t *payload)
+{
+    if (!phx__node_serves(p, l))
+        return;
+    phx__post_recv_placed(&p->post, head, size, payload);
+    l->place.from = p->post.recv.last_source;
+}
+
+static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)
+{
+    return phx__node_serves(p, l) && phx__post_recv_ahead(&p->post, from, out);
+}
+
+static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
+{
     size_t n;
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
 }
 
-static int links_random(void *ctx, void *out, size_t size)
+static int links_random(phx *p, void *out, size_t size)
 {
-    phx *p = ctx;
-
     return phx__node_keys_random(&p->keys, out, size);
 }
 
 static const struct phx__link_ops links_ops = {
-    links_judge, links_introduce, links_up, phx__node_frames_in, phx__node_frames_place,
-    phx__node_frames_placed, phx__node_frames_ahead, links_pull, links_wants, links_random
+    links_judge,  links_introduce, links_up,   phx__node_frames_in, links_place,
+    links_placed, links_ahead,     links_pull, links_wants,         links_random
 };
 
 int phx__node_links_open(phx *p)

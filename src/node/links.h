@@ -4,8 +4,7 @@
 #include "node/base.h"
 
 PHX_PRIVATE int phx__node_links_open(phx *p);
-PHX_PRIVATE void phx__node_links_shut(phx *p); /* closes all, when the node is freed; then their memory */
-PHX_PRIVATE void phx__node_links_free(phx *p);
+PHX_PRIVATE void phx__node_links_free(phx *p); /* closes all, when the node is freed */
 
 PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
@@ -24,7 +23,6 @@ PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tri
 PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK */
 
 PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
-PHX_PRIVATE void phx__node_links_close_all(phx *p);
 PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 
 #endif

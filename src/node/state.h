@@ -142,23 +142,17 @@ struct phx {
 };
 
 /* frames.c: frames in, control frames out. */
-PHX_PRIVATE int phx__node_frames_in(void *ctx, struct phx__link *l, const struct phx__frame *f,
+PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
-PHX_PRIVATE size_t phx__node_frames_place(void *ctx, struct phx__link *l, const uint8_t *front,
-                                   size_t size, struct phx__place *out);
-PHX_PRIVATE void phx__node_frames_placed(void *ctx, struct phx__link *l, const uint8_t *head, size_t size,
-                                  const uint8_t *payload);
-PHX_PRIVATE int phx__node_frames_ahead(void *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+/* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
+ * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
-
-/* ready.c: reads what is ready, as wait() tells or as the host has told. */
-PHX_PRIVATE void phx__node_ready_wait(phx *p);
-PHX_PRIVATE void phx__node_ready_given(phx *p, const struct pollfd *fds, int n);
 
 /* step.c */
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */

@@ -24,6 +24,110 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 /* Deadlines handled in one step. */
 #define STEP_TIMERS 10000
+/* Readiness asked for at once. */
+#define STEP_READY_MOST 128
+/* After STEP_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
+ * STEP_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
+ * that sleeps still wakes for them: their descriptors stay readable. */
+#define STEP_PREDICTED_AFTER 4u
+#define STEP_PREDICTED_MOST 16u
+/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
+ * a second would seem dead. */
+#define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+/* ---- What is ready --------------------------------------------------------------------------- */
+
+/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
+ * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it, and after STEP_PREDICTED_AFTER right predictions
+ * that link is read without a wait().
+ *
+ * The link that should be ready now, or NULL: there is no prediction. */
+static struct phx__link *step_predict(const phx *p)
+{
+    const struct phx__links *s = &p->links;
+    struct phx__link *l;
+
+    if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
+        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
+        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        return NULL;
+    l = s->at[s->at[s->last_ready]->after];
+    return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
+}
+
+/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
+ * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
+ * calls wait(). */
+static int step_read_predicted(phx *p)
+{
+    struct phx__link *l = step_predict(p);
+    uint64_t before;
+
+    if (l == NULL)
+        return 0;
+    before = l->in.bytes;
+    p->links.last_ready = l->slot;
+    phx__node_links_read(p, l);
+    p->links.predicted = l->in.bytes != before ? p->links.predicted + 1 : 0;
+    p->step.more |= l->in.bytes == before;
+    return 1;
+}
+
+/* What wait() has found, for the next prediction. */
+static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+{
+    struct phx__links *s = &p->links;
+    uint32_t slot = n == 1 && ready->events == PHX_READ
+                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
+                        : PHX__NONE;
+    struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
+
+    if (slot >= s->size || last == NULL || last->after != slot)
+        s->predicted = 0;
+    else if (s->predicted < STEP_PREDICTED_AFTER)
+        s->predicted++;
+    else
+        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+    if (slot >= s->size)
+        return;
+    if (last != NULL)
+        last->after = slot;
+    s->last_ready = slot;
+}
+
+static void step_wait(phx *p)
+{
+    struct phx_ready ready[STEP_READY_MOST];
+    int i, n;
+
+    if (step_read_predicted(p))
+        return;
+    p->links.waited_at = p->now;
+    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
+    step_learn_order(p, ready, n);
+    for (i = 0; i < n; i++)
+        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+    if (n == STEP_READY_MOST)
+        p->step.more = 1;
+}
+
+static void step_given(phx *p, const struct pollfd *fds, int n)
+{
+    int i, wake = phx__os_wake_handle(&p->os);
+
+    for (i = 0; i < n; i++) {
+        int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
+        int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
+                     | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);
+        if (events == 0 || fds[i].fd < 0)
+            continue;
+        if (fds[i].fd == wake)
+            phx__os_wake_drain(&p->os);
+        else
+            phx__node_links_ready(p, fds[i].fd, events);
+    }
+}
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
@@ -110,14 +214,9 @@ static int step_read_card(phx *p, uint32_t node)
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
     if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
     phx__dial_forget(&p->dial, node);
     return 0;
-}
-
-static int step_card_says_left(const struct phx__dest *d)
-{
-    return d->card != NULL && d->card->size > 0 && (d->card->at[0] & PHX__CARD_LEFT);
 }
 
 static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
@@ -140,7 +239,7 @@ static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err;
+    int err, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
@@ -152,20 +251,20 @@ static int step_changed(phx *p, uint32_t node)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
+    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation, p->now);
+        phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
-    phx__post_sched_route(&p->post, node, p->now);
-    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, step_card_says_left(d),
-                              p->now);
+    phx__post_sched_route(&p->post, node);
+    err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
-    if (step_card_says_left(d) && phx__node_link(p, node) != NULL)
+    if (left && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
+    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE);
     if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
@@ -204,6 +303,8 @@ static void step_settle(phx *p)
     uint64_t version;
     uint32_t node;
 
+    if (!step_has_news(p))
+        return;
     while (phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -215,12 +316,29 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post, p->now);
+        phx__post_box_names(&p->post);
     }
     step_renew_card(p);
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
+
+/* The last history takes the place of the one that goes. */
+static void step_forget_peer(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node), *last;
+
+    if (node >= p->peers.capacity)
+        return;
+    p->peers.at[node].card_version = 0;
+    p->peers.at[node].life = 0;
+    if (h == NULL)
+        return;
+    last = &p->peers.history[--p->peers.history_count];
+    p->peers.at[last->node].history = p->peers.at[node].history;
+    p->peers.at[node].history = 0;
+    *h = *last;
+}
 
 static void step_forget(phx *p, uint32_t node)
 {
@@ -230,7 +348,7 @@ static void step_forget(phx *p, uint32_t node)
     phx__detect_forget(&p->detect, node);
     phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    phx__node_forget_peer(p, node);
+    step_forget_peer(p, node);
     phx__id_drop(&p->ids, node);
 }
 
@@ -242,32 +360,28 @@ static void step_watch_spares(phx *p)
     phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
 }
 
-static void step_spares_due(phx *p)
-{
-    if (p->step.spare_uses == p->mem.spare_uses)
-        phx__mem_drop_spares(&p->mem);
-}
-
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
-    case PHX__TIMER_ROUTE_TELL:
+    case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
-        if (forgotten != PHX__NONE)
+        if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE: step_spares_due(p); break;
+    case PHX__TIMER_SPARE:
+        if (p->step.spare_uses == p->mem.spare_uses)
+            phx__mem_drop_spares(&p->mem);
+        break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -291,6 +405,9 @@ static void step_timers(phx *p)
  * connection; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
+    struct phx__link *l;
+    uint32_t slot = 0;
+
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
@@ -299,14 +416,15 @@ static void step_leave(phx *p)
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post, p->now);
+        phx__post_settle(&p->post);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    phx__node_links_close_all(p);
-    phx__post_box_close_all(&p->post, p->now);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        phx__node_links_close(p, l, PHX_ECLOSED, 0);
+    phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -333,34 +451,27 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
     if (ready == NULL)
-        phx__node_ready_wait(p);
+        step_wait(p);
     else
-        phx__node_ready_given(p, ready, n);
+        step_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_all_read(&p->detect);
-    if (phx__timer_next(&p->timers) <= p->now)
-        step_timers(p);
-    if (p->links.deferred_count > 0)
-        phx__node_links_dial_deferred(p);
-    if (step_has_news(p))
-        step_settle(p);
-    p->step.more |= phx__post_run(&p->post, p->now);
-    if (p->leave.closing)
-        step_leave(p);
-    if (step_has_news(p))
-        step_settle(p);
+        p->detect.blind = 0;
+    step_timers(p);
+    phx__node_links_dial_deferred(p);
+    step_settle(p);
+    p->step.more |= phx__post_run(&p->post);
+    step_leave(p);
+    step_settle(p);
     if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    if (p->links.writer_count > 0)
-        phx__node_links_write(p);
-    if (p->links.closed_count > 0)
-        phx__node_links_sweep(p);
+    phx__node_links_write(p);
+    phx__node_links_sweep(p);
     step_watch_spares(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
@@ -380,13 +491,6 @@ uint64_t phx_deadline(const phx *p)
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void step_copy_config(phx *p, const struct phx_config *cfg)
-{
-    p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
-}
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
@@ -413,7 +517,7 @@ void phx__node_step_free(phx *p)
 
     /* Release callbacks may still call: they find a closed node, in the midst of a step. */
     p->step.active = p->leave.closing = p->step.free_later = 1;
-    phx__node_links_shut(p);
+    phx__node_links_free(p);
     phx__post_free(&p->post);
     phx__dial_free(&p->dial);
     phx__detect_free(&p->detect);
@@ -425,8 +529,8 @@ void phx__node_step_free(phx *p)
     phx__node_handover_free(&p->handover);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
-    phx__node_links_free(p);
-    phx__node_peers_free(p);
+    phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
+    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
@@ -460,7 +564,9 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
         err = phx__os_init(&p->os, &p->mem);
     if (err != 0)
         return err;
-    step_copy_config(p, cfg);
+    p->cfg = *cfg;
+    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.cluster = p->cluster;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

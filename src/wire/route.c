@@ -91,6 +91,11 @@ static int wire_claims_are_sound(const struct phx__card *card)
     return 1;
 }
 
+int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
+{
+    return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
+}
+
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)

@@ -24,6 +24,7 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
+PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */

@@ -128,12 +128,11 @@ static void rig_end(void *ctx, uint32_t ranges)
     say(ctx, "end:%u ", (unsigned)ranges);
 }
 
-static const struct phx__node_handover_ops rig_ops = { NULL,        rig_way,  rig_send, rig_life, rig_held,
-                                                       rig_release, rig_take, rig_end };
+static const struct phx__node_handover_ops rig_ops = { rig_held, rig_release, rig_take, rig_end };
 
 static int rig_init(struct rig *r, int relay, long fail_at)
 {
-    struct phx__node_handover_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, HOPS, relay, r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -152,8 +151,7 @@ static int rig_init(struct rig *r, int relay, long fail_at)
     }
     r->now = 5 * PHX__SECOND;
     r->heap.fail_at = fail_at > 0 ? r->heap.calls + fail_at : 0;
-    ops.ctx = r;
-    return phx__node_handover_init(&r->h, &r->mem, &r->ids, &r->timers, HOPS, relay, &ops);
+    return phx__node_handover_init(&r->h, &env, &rig_ops);
 }
 
 static void rig_free(struct rig *r)

@@ -132,14 +132,13 @@ static void rig_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
     say(r, "refuted:%u>%u ", (unsigned)q->seq, (unsigned)nbr);
 }
 
-static const struct phx__node_suspect_ops rig_ops = { NULL,        rig_way,         rig_send,   rig_life,
-                                                      rig_neighbour,  rig_is_busy,  rig_is_adjacent,
-                                                      rig_accuse,  rig_alive,       rig_refute };
+static const struct phx__node_suspect_ops rig_ops = { rig_neighbour, rig_is_busy, rig_is_adjacent,
+                                                      rig_accuse,    rig_alive,   rig_refute };
 
 /* Nodes 1 to 4 are neighbours, and 1 and 2 of each other. Node i lives its life 100 + i, with number 10. */
 static void rig_init(struct rig *r, int relay)
 {
-    struct phx__node_suspect_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, NULL, HOPS, relay, r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -164,8 +163,7 @@ static void rig_init(struct rig *r, int relay)
     r->limits.timeout_us = 800 * PHX__MS;
     r->limits.broken_us = 500 * PHX__MS;
     r->now = 5 * PHX__SECOND;
-    ops.ctx = r;
-    phx__node_suspect_init(&r->s, &r->mem, &r->ids, &r->rnd, &r->limits, HOPS, relay, &ops);
+    phx__node_suspect_init(&r->s, &env, &r->rnd, &r->limits, &rig_ops);
 }
 
 static void rig_free(struct rig *r)

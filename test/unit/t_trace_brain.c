@@ -76,7 +76,7 @@ static int rig_distance(void *ctx, uint32_t node)
 {
     struct rig *r = ctx;
 
-    return r->distance[node];
+    return node < NODES ? r->distance[node] : -1;
 }
 
 static int rig_why(void *ctx, uint32_t node)
@@ -104,12 +104,11 @@ static void rig_done(void *ctx, const struct phx_trace *t)
     }
 }
 
-static const struct phx__node_trace_ops rig_ops = { NULL,         rig_way, rig_send, rig_random,
-                                                    rig_distance, rig_why, rig_done };
+static const struct phx__node_trace_ops rig_ops = { rig_random, rig_distance, rig_why, rig_done };
 
 static int rig_init(struct rig *r, int relay, uint32_t hops, long fail_at)
 {
-    struct phx__node_trace_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, (int)hops, relay, r, rig_way, rig_send, NULL };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -128,8 +127,7 @@ static int rig_init(struct rig *r, int relay, uint32_t hops, long fail_at)
     }
     r->now = 5 * PHX__SECOND;
     r->heap.fail_at = fail_at > 0 ? r->heap.calls + fail_at : 0;
-    ops.ctx = r;
-    return phx__node_trace_init(&r->t, &r->mem, &r->ids, &r->timers, hops, relay, &ops);
+    return phx__node_trace_init(&r->t, &env, &rig_ops);
 }
 
 static void rig_free(struct rig *r)
