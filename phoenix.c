@@ -655,10 +655,7 @@ PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size);
 struct phx__wire_cast {
     uint32_t count;
     const uint8_t *lines; /* encoded */
-    struct phx_id source;
-    uint64_t from, tag, total; /* with FIRST only */
-    const uint8_t *payload;
-    size_t size;
+    struct phx__data common; /* source, payload and size; with FIRST from, tag and total; the rest is 0 */
 };
 PHX_PRIVATE int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c);
 /* What line i stands for; *flags are those of the DATA frame. */
@@ -1698,8 +1695,7 @@ PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct p
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
 
-/* Frames from a neighbour, decoded. Return 0, PHX_ENOMEM or PHX_ELIMIT: the entry was dropped, and a digest
- * will show it. */
+/* Frames from a neighbour, decoded. 0; PHX_ENOMEM, PHX_ELIMIT: it was dropped, and a digest will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
@@ -1725,8 +1721,7 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* ---- advert.c */
 
-/* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer if the last
- * flush was a moment ago. */
+/* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
@@ -1774,14 +1769,12 @@ struct phx__names_index {
     uint32_t count, capacity;
 };
 
-/* The first element that ends at name or after it, or count. Each has this many bytes and begins with its
- * first and last name. */
+/* The first element that ends at name or after it, or count. Each begins with its first and last name. */
 PHX_PRIVATE uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name);
 /* The order that everybody agrees on: does a claim of this epoch and node win over the other? */
 PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node,
                                        uint64_t other_epoch, uint32_t other);
-/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM: it
- * is unusable. */
+/* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
 
@@ -1816,8 +1809,7 @@ struct phx__names {
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
 PHX_PRIVATE void phx__names_free(struct phx__names *n);
-/* Own claims. Changing them means a new card: 1 if anything changed, 0 if not, or an error (and then nothing
- * changed). */
+/* Own claims: 1 if anything changed (a new card is due), 0 if not, or an error, and nothing changed. */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
@@ -1832,8 +1824,7 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
-/* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
- * PHX_ENOMEM. */
+/* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
 /* Own lost ranges, oldest first: 1 and *out, or 0. */
@@ -1986,15 +1977,13 @@ PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uin
                                        int watched, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life within this time, and gives the link up without
- * one. */
+/* There is reason to doubt the link: without a sign of life within this time it is given up. */
 PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now);
 /* A rumour says that node is silent. 1: believe it so far as to pass it on. */
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
-/* Whether routing has a route to node. left: its card says that it left. PHX_ENOMEM, only if node was not
- * known: nothing changed. */
+/* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
@@ -2040,8 +2029,7 @@ PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t tar
 PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
 /* The slot with this number, or NULL if the dial is over. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
-/* The number of the slot that should give way to a target that waits, or PHX__NONE: then ask again at
- * *next. */
+/* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
 PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
 
 #endif
@@ -2235,8 +2223,7 @@ struct phx__dial_targets {
  * in memory, here and in phx__dial_target_wake. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node that has had no addresses has some. It does without a target while nobody needs one. PHX_ENOMEM:
- * nothing changed. */
+/* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
                                        const struct phx_address *a, uint32_t n, uint32_t max_links);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
@@ -2281,8 +2268,7 @@ struct phx__dial_limits {
     uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
 };
 
-/* dial is called from phx__dial_due only. None of these may call back into this room, but for
- * phx__dial_answered. */
+/* Only phx__dial_due calls dial. None of these may call back into this room, but for phx__dial_answered. */
 struct phx__dial_ops {
     void *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
@@ -2321,8 +2307,7 @@ PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
-/* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
- * PHX_ENOMEM: nothing changed. */
+/* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);
 /* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
@@ -2890,14 +2875,12 @@ PHX_PRIVATE int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *
 PHX_PRIVATE void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now);
 PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer);
 
-/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then
- * phx__post_sched_queued queues it: 0 or PHX_ENOMEM. */
-PHX_PRIVATE uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size);
-PHX_PRIVATE int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at,
-                                       size_t size);
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
+/* Queues the lines of a CAST frame whose next hop is hop[from] as a frame of their own. */
+PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
+                                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
 
 /* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
  * transit in turn. Returns the bytes; 0: nothing to send there now. */
@@ -2933,7 +2916,7 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
-    struct phx__post_peer *peer; /* of a BOUND or FLOWING one */
+    struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
     struct phx__waiter **waiters; /* where to wait for room */
 };
@@ -3169,7 +3152,7 @@ struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
 };
-struct phx__node_addr {
+struct phx__node_addr { /* begins as zero, but for the ops */
     struct phx__node_addr_ops ops;
     struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
     uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
@@ -3178,7 +3161,6 @@ struct phx__node_addr {
     uint32_t here_count, observation_next;
 };
 
-PHX_PRIVATE void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops);
 /* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
 /* Can this link teach nothing? Then our end of it need not be found out. */
@@ -3712,18 +3694,11 @@ static void *mem_default(void *world, void *old, size_t old_size, size_t new_siz
 
 void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
 {
-    if (alloc != NULL) {
+    memset(m, 0, sizeof *m);
+    m->alloc.alloc = mem_default;
+    if (alloc != NULL)
         m->alloc = *alloc;
-    } else {
-        m->alloc.alloc = mem_default;
-        m->alloc.world = NULL;
-    }
-    m->used = 0;
-    m->peak = 0;
     m->limit = limit;
-    memset(m->spare, 0, sizeof m->spare);
-    m->spare_bytes = m->spare_most = 0;
-    m->spare_uses = 0;
 }
 
 int phx__mem_has_room(const struct phx__mem *m, size_t size)
@@ -3987,10 +3962,8 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
+    memset(m, 0, sizeof *m);
     m->mem = mem;
-    m->slots = NULL;
-    m->count = 0;
-    m->capacity = 0;
 }
 
 void phx__map_free(struct phx__map *m)
@@ -4200,11 +4173,9 @@ static void timer_sink(struct phx__timers *t, size_t position)
 }
 
 /* Whichever way it has to go. At most one of the two moves it. */
-static void timer_settle(struct phx__timers *t, size_t position)
+static void timer_settle(struct phx__timers *t, uint32_t handle)
 {
-    uint32_t handle = t->heap[position];
-
-    timer_rise(t, position);
+    timer_rise(t, t->at[handle].position);
     timer_sink(t, t->at[handle].position);
 }
 
@@ -4236,10 +4207,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
             return PHX_ENOMEM;
         h = t->count++;
     }
-    t->at[h].at = UINT64_MAX;
-    t->at[h].order = (uint64_t)kind;
-    t->at[h].arg = arg;
-    t->at[h].position = TIMER_STOPPED;
+    t->at[h] = (struct phx__timer){ UINT64_MAX, (uint64_t)kind, arg, TIMER_STOPPED };
     *handle = h;
     return 0;
 }
@@ -4259,7 +4227,7 @@ void phx__timer_stop(struct phx__timers *t, uint32_t handle)
     last = t->heap[--t->heap_count];
     if (last != handle) {
         timer_seat(t, position, last);
-        timer_settle(t, position);
+        timer_settle(t, last);
     }
 }
 
@@ -4289,7 +4257,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
      * for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
-    timer_settle(t, timer->position);
+    timer_settle(t, handle);
 }
 
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)
@@ -4743,20 +4711,12 @@ void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
 
 struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
 {
-    struct phx__block *b;
+    struct phx__block *b = NULL;
 
-    if (capacity > SIZE_MAX - sizeof *b)
-        return NULL;
-    b = phx__mem_get_large(mem, sizeof *b + capacity);
-    if (b == NULL)
-        return NULL;
-    b->mem = mem;
-    b->refs = 1;
-    b->data = (uint8_t *)(b + 1); /* the bytes follow in the same allocation */
-    b->capacity = capacity;
-    b->used = 0;
-    b->release = NULL;
-    b->arg = NULL;
+    if (capacity <= SIZE_MAX - sizeof *b)
+        b = phx__mem_get_large(mem, sizeof *b + capacity);
+    if (b != NULL) /* the bytes follow in the same allocation */
+        *b = (struct phx__block){ mem, 1, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
     return b;
 }
 
@@ -4766,15 +4726,8 @@ struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, s
     struct phx__block *b = phx__mem_get(mem, sizeof *b);
 
     PHX_ASSERT(release != NULL); /* it is what tells a wrapped block from one of our own */
-    if (b == NULL)
-        return NULL;
-    b->mem = mem;
-    b->refs = 1;
-    b->data = (uint8_t *)data; /* never written through: only an owned block is ever filled */
-    b->capacity = size;
-    b->used = size;
-    b->release = release;
-    b->arg = arg;
+    if (b != NULL) /* the const is kept: only an owned block is ever filled */
+        *b = (struct phx__block){ mem, 1, (uint8_t *)data, size, size, release, arg };
     return b;
 }
 
@@ -4895,10 +4848,7 @@ int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint
     }
     if (q->count == q->capacity && buf_ring_double(q) != 0)
         return PHX_ENOMEM;
-    last = buf_slice(q, q->count++);
-    last->block = phx__buf_block_hold(b);
-    last->data = data;
-    last->size = size;
+    *buf_slice(q, q->count++) = (struct phx__slice){ phx__buf_block_hold(b), data, size };
     q->bytes += size;
     return 0;
 }
@@ -5284,15 +5234,9 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
     memset(&a, 0, sizeof a);
-    if (strchr(host, ':') != NULL) {
-        a.family = PHX_IPV6;
-        if (!addr_parse_v6(host, a.ip))
-            return PHX_EADDRESS;
-    } else {
-        a.family = PHX_IPV4;
-        if (!addr_parse_v4(host, a.ip))
-            return PHX_EADDRESS;
-    }
+    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
+        return PHX_EADDRESS;
     *out = a;
     return 0;
 }
@@ -5302,18 +5246,16 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
+    int hex;
 
     if (end > 0 && host[end - 1] == '.')
         end--;
     for (start = end; start > 0 && host[start - 1] != '.'; start--)
         continue;
-    if (end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X')) {
-        for (i = start + 2; i < end && addr_hex(host[i]) >= 0; i++)
-            continue;
-    } else {
-        for (i = start; i < end && addr_is_decimal(host[i]); i++)
-            continue;
-    }
+    hex = end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X');
+    i = hex ? start + 2 : start;
+    while (i < end && (hex ? addr_hex(host[i]) >= 0 : addr_is_decimal(host[i])))
+        i++;
     return i == end;
 }
 
@@ -5492,13 +5434,11 @@ static int addr_is_mapped(const uint8_t ip[16])
 
 static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
-    int length, start = addr_longest_run(ip, &length), i = 0;
+    int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
-    if (addr_is_mapped(ip)) {
-        addr_put_text(w, "::ffff:");
+    addr_put_text(w, mapped ? "[::ffff:" : "[");
+    if (mapped)
         addr_put_v4(w, ip + 12);
-        return;
-    }
     while (i < 8) {
         if (i == start) {
             addr_put_text(w, "::");
@@ -5510,6 +5450,7 @@ static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
             addr_put_number(w, addr_group(ip, i++), 16);
         }
     }
+    addr_put_text(w, "]");
 }
 
 const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
@@ -5527,15 +5468,13 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         phx__buf_put_bytes(&w, address->path, addr_text_length(address->path, sizeof address->path));
         break;
     case PHX_IPV4:
-        addr_put_text(&w, address->tls ? "tls://" : "tcp://");
-        addr_put_v4(&w, address->ip);
-        addr_put_text(&w, ":");
-        addr_put_number(&w, address->port, 10);
-        break;
     case PHX_IPV6:
-        addr_put_text(&w, address->tls ? "tls://[" : "tcp://[");
-        addr_put_v6(&w, address->ip);
-        addr_put_text(&w, "]:");
+        addr_put_text(&w, address->tls ? "tls://" : "tcp://");
+        if (address->family == PHX_IPV4)
+            addr_put_v4(&w, address->ip);
+        else
+            addr_put_v6(&w, address->ip);
+        addr_put_text(&w, ":");
         addr_put_number(&w, address->port, 10);
         break;
     default:
@@ -6106,8 +6045,11 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
     phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
+/* Is it a sound frame? That nothing was seen is said by leaving it out. */
 static int wire_data_fits(int flags, struct phx__data *d)
 {
+    if (((flags & (int)PHX__DATA_SEEN) != 0) != (d->seen != 0))
+        return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
     return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
@@ -6142,10 +6084,7 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     wire_get_data_head(&r, f->flags, d);
     d->size = r.left;
     d->payload = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
-        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d) ? PHX_EPROTO : 0;
 }
 
 size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
@@ -6161,14 +6100,22 @@ size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, 
     *flags = f.flags;
     size -= r.left;
     d->size = *whole > size ? *whole - size : 0;
-    if (r.bad || d->size == 0 || (f.flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS)) != 0
-        || !wire_payload_fits(f.flags, d->size, d->total)
-        || ((f.flags & PHX__DATA_SEEN) != 0) != (d->seen != 0))
-        return 0;
-    return size;
+    return r.bad || d->size == 0 || (f.flags & PHX__DATA_RUN) != 0 || !wire_data_fits(f.flags, d) ? 0 : size;
 }
 
 /* ---- CAST */
+
+/* Of a line and of what is common; with FIRST all, else the first three of a line and the source. */
+static const struct phx__field wire_cast_line[] = {
+    PHX__BYTES(phx__data, target), PHX__NUMBER(phx__data, number), PHX__NUMBER(phx__data, epoch),
+    PHX__NUMBER(phx__data, to), PHX__NUMBER(phx__data, seen),
+};
+static const struct phx__field wire_cast_common[] = {
+    PHX__BYTES(phx__data, source), PHX__NUMBER(phx__data, from), PHX__NUMBER(phx__data, tag),
+    PHX__NUMBER(phx__data, total),
+};
+#define WIRE_LINE_FIELDS(flags) (((flags) & (int)PHX__DATA_FIRST) != 0 ? 5 : 3)
+#define WIRE_COMMON_FIELDS(flags) (((flags) & (int)PHX__DATA_FIRST) != 0 ? 4 : 1)
 
 static size_t wire_cast_line_size(int flags)
 {
@@ -6186,23 +6133,12 @@ size_t phx__wire_data_begin_cast(struct phx__writer *w, int flags, int hops, uin
 
 void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
 {
-    phx__buf_put_bytes(w, &d->target, sizeof d->target);
-    phx__buf_put_u64(w, d->number);
-    phx__buf_put_u64(w, d->epoch);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64(w, d->to);
-        phx__buf_put_u32(w, d->seen);
-    }
+    phx__wire_put_fields(w, wire_cast_line, WIRE_LINE_FIELDS(flags), d);
 }
 
 void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
 {
-    phx__buf_put_bytes(w, &d->source, sizeof d->source);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64(w, d->from);
-        phx__buf_put_u64(w, d->tag);
-        phx__buf_put_u64(w, d->total);
-    }
+    phx__wire_put_fields(w, wire_cast_common, WIRE_COMMON_FIELDS(flags), d);
     phx__wire_end_head(w, start, d->size);
 }
 
@@ -6217,16 +6153,11 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (c->count == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
-    phx__buf_get_copy(&r, &c->source, sizeof c->source);
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        c->from = phx__buf_get_u64(&r);
-        c->tag = phx__buf_get_u64(&r);
-        c->total = phx__buf_get_u64(&r);
-    }
-    c->size = r.left;
-    c->payload = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || c->size > PHX__CAST_FRAGMENT
-        || !wire_payload_fits(f->flags, c->size, c->total))
+    phx__wire_get_fields(&r, wire_cast_common, WIRE_COMMON_FIELDS(f->flags), &c->common);
+    c->common.size = r.left;
+    c->common.payload = phx__buf_get_bytes(&r, r.left);
+    if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
+        || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
     return 0;
 }
@@ -6237,22 +6168,9 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
     size_t size = wire_cast_line_size(f->flags);
     struct phx__reader r;
 
-    memset(d, 0, sizeof *d);
-    phx__buf_reader_init(&r, c->lines, c->count * size);
-    (void)phx__buf_get_bytes(&r, i * size);
-    phx__buf_get_copy(&r, &d->target, sizeof d->target);
-    d->number = phx__buf_get_u64(&r);
-    d->epoch = phx__buf_get_u64(&r);
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__buf_get_u64(&r);
-        d->seen = phx__buf_get_u32(&r);
-    }
-    d->source = c->source;
-    d->from = c->from;
-    d->tag = c->tag;
-    d->total = c->total;
-    d->payload = c->payload;
-    d->size = c->size;
+    *d = c->common;
+    phx__buf_reader_init(&r, c->lines + i * size, size);
+    phx__wire_get_fields(&r, wire_cast_line, WIRE_LINE_FIELDS(f->flags), d);
     *flags = f->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
     if (d->seen != 0)
         *flags |= (int)PHX__DATA_SEEN;
@@ -6295,8 +6213,7 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 {
     struct phx__reader r;
 
-    phx__buf_reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
-    (void)phx__buf_get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    phx__buf_reader_init(&r, a->returns + i * (size_t)PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     t->number = phx__buf_get_u64(&r);
     t->place = phx__buf_get_u16(&r);
     t->reason = phx__buf_get_u8(&r);
@@ -6344,10 +6261,10 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
-    if (phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
+               ? PHX_EPROTO
+               : 0;
 }
 
 /* ======== src/wire/route.c ======== */
@@ -6475,9 +6392,7 @@ int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card 
     if (r.bad || card->claim_count > PHX__CARD_CLAIMS)
         return PHX_EPROTO;
     card->claims = phx__buf_get_bytes(&r, card->claim_count * (size_t)WIRE_CLAIM);
-    if (phx__wire_close(&r) != 0 || !wire_claims_are_sound(card))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_claims_are_sound(card) ? PHX_EPROTO : 0;
 }
 
 void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out)
@@ -6485,8 +6400,7 @@ void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx_
     struct phx__reader r;
 
     PHX_ASSERT(i < card->claim_count);
-    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    (void)phx__buf_get_bytes(&r, i * (size_t)WIRE_CLAIM);
+    phx__buf_reader_init(&r, card->claims + i * (size_t)WIRE_CLAIM, WIRE_CLAIM);
     wire_get_claim(&r, out);
 }
 
@@ -6525,9 +6439,7 @@ int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_p
     phx__wire_get_fields(&r, PHX__TABLE(wire_card_part), c);
     c->size = (uint32_t)r.left; /* the frame's limit fits */
     c->data = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c) ? PHX_EPROTO : 0;
 }
 
 /* ---- Updates
@@ -8353,9 +8265,8 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    if ((err = cert_find_issuer(pem)) != 0)
-        return err;
-    return cert_check_own(pem);
+    err = cert_find_issuer(pem);
+    return err != 0 ? err : cert_check_own(pem);
 }
 
 #endif
@@ -8415,7 +8326,6 @@ struct phx__tls_set {
     struct tls_pem *pem; /* NULL: by key */
     struct tls_own own[PHX__TLS_KEYS];
     uint32_t own_count;
-    uint8_t issuer_name[TLS_ISSUER];
     br_x500_name issuer;
     uint8_t buffer[TLS_BUFFER];
 };
@@ -8568,13 +8478,10 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     int err = PHX_ENOMEM;
 
     s->pem = phx__mem_zero(s->mem, sizeof *s->pem);
-    if (text != NULL && s->pem != NULL) {
-        s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
-        s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM
-                                         : phx__tls_cert_read_files(s->pem, files->ca, files->cert,
-                                                                    files->key, text);
-    }
+    if (s->pem != NULL && (s->pem->arena = phx__mem_get(s->mem, TLS_ARENA)) != NULL)
+        s->pem->size = TLS_ARENA;
+    if (text != NULL && s->pem != NULL && s->pem->arena != NULL)
+        err = phx__tls_cert_read_files(s->pem, files->ca, files->cert, files->key, text);
     phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
 }
@@ -8593,8 +8500,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
-    memcpy(s->issuer_name, tls_node, sizeof tls_node);
-    s->issuer.data = s->issuer_name;
+    s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
     if (files->ca != NULL)
         err = tls_open_pem(s, files);
@@ -8680,16 +8586,15 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
 static void tls_show_files(struct phx__tls *t)
 {
     const struct tls_pem *pem = t->set->pem;
-    int client = t->dialer;
 
-    if (pem->key_type == BR_KEYTYPE_RSA && client)
+    if (pem->key_type == BR_KEYTYPE_RSA && t->dialer)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), br_rsa_pkcs1_sign_get_default());
     else if (pem->key_type == BR_KEYTYPE_RSA)
         br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
                                      br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
-    else if (client)
+    else if (t->dialer)
         br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
                                     br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
                                     br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
@@ -8773,34 +8678,31 @@ void phx__tls_free(struct phx__tls *t)
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
     size_t left = t->rest_size - t->rest_taken;
-    uint8_t *grown;
+    uint8_t *larger;
 
     if (size == 0)
         return 0;
     if (left + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left + size > t->rest_capacity) {
-        grown = phx__mem_get(t->set->mem, left + size);
-        if (grown == NULL)
-            return PHX_ENOMEM;
-        if (left > 0)
-            memcpy(grown, t->rest + t->rest_taken, left);
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = grown;
-        t->rest_capacity = left + size;
-    } else if (left > 0) {
+    if (left > 0)
         memmove(t->rest, t->rest + t->rest_taken, left);
+    t->rest_taken = 0;
+    t->rest_size = left;
+    if (left + size > t->rest_capacity) {
+        larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size);
+        if (larger == NULL)
+            return PHX_ENOMEM;
+        t->rest = larger;
+        t->rest_capacity = left + size;
     }
     memcpy(t->rest + left, data, size);
-    t->rest_taken = 0;
-    t->rest_size = left + size;
+    t->rest_size += size;
     return 0;
 }
 
 static int tls_ended(const struct phx__tls *t)
 {
-    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET
-                                                                             : PHX_ETLS;
+    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET : PHX_ETLS;
 }
 
 /* What the engine has for the stream before it can take more goes to the rest: parts of a handshake. */
@@ -8980,7 +8882,8 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
  * enough to pass in 0.1 ms at 10 Gbit/s. A stream that takes all that it is offered is offered twice as much
  * the next time, up to eight fragments: few large writes cost less than many, here and at the reader, who is
- * woken by each. A stream that does not take all is offered half as much, so a slow one is soon at the least again. */
+ * woken by each. A stream that does not take all is offered half as much, so a slow one is soon at the least
+ * again. */
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
@@ -10098,8 +10001,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 #endif
 /*
  * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
- * node has N destinations, and a hub N neighbours besides: the memory per pair of the two decides about
- * everything.
+ * node has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
@@ -10452,8 +10354,7 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
  *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
  *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
- *    advertised has no feasible distance: every offer is feasible, which is the usual case in a dense mesh,
- *    because of 2.
+ *    advertised has no feasible distance: every offer is feasible, as usual in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
  *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
@@ -10488,8 +10389,7 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
 /* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
-/* The most requests while no neighbour offers anything: the destination is probably dead, and a digest will
- * show it if it is not. */
+/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
@@ -10752,8 +10652,7 @@ static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq
     route_toggle(r, PHX__SELF);
 }
 
-/* Raises this node's number. A new life begins long before the last number, so that no number of requests
- * can use the numbers up. */
+/* Raises this node's number. A new life begins long before the numbers are used up. */
 static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
     if (seq > UINT32_MAX / 2) {
@@ -11082,8 +10981,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a new
  * link needs no routing message at all. If the peer's card has changed, an update is under way, and the
- * peer's number must not be used, and advertised, before: a node that knew the number without its card would
- * never be sent the card. */
+ * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
@@ -11755,8 +11653,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
  * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
- * right after a stall therefore fails later by its length, DETECT_GRACE_US at most (`grace`): the time to find
- * a new route.
+ * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
@@ -11891,8 +11788,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
     return d->links[i];
 }
 
-/* As many monitors as wanted, or as there are neighbours. A busy neighbour sees nothing: it becomes one only
- * if there is no other. */
+/* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
 static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
@@ -12411,13 +12307,11 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
  * one binary search and the segment is the widest range with that answer.
  *
  * The index is built anew at the first lookup after a change and not before: a node that joins hears a
- * thousand cards in a row and asks afterwards. With 100,000 claims a build takes 6 ms, with 1,000 it takes
- * 60 us.
+ * thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
- * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, never worse than O(c log
- * c). */
+ * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, at worst O(c log c). */
 /* include "names/index.h" */
 
 uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name)
@@ -12454,21 +12348,15 @@ struct index_item {
 struct index_heap {
     struct phx__mem *mem;
     const struct phx__ids *ids;
-    int (*before)(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b);
+    int by_strength; /* the strongest is on top; else the one with the lowest name */
     struct index_item *item;
     uint32_t count, capacity;
 };
 
-static int index_is_lower(const struct phx__ids *ids, const struct index_item *a, const struct index_item *b)
+static int index_before(const struct index_heap *h, const struct index_item *a, const struct index_item *b)
 {
-    (void)ids;
-    return a->first < b->first;
-}
-
-static int index_is_stronger(const struct phx__ids *ids, const struct index_item *a,
-                             const struct index_item *b)
-{
-    return phx__names_index_beats(ids, a->epoch, a->node, b->epoch, b->node);
+    return h->by_strength ? phx__names_index_beats(h->ids, a->epoch, a->node, b->epoch, b->node)
+                          : a->first < b->first;
 }
 
 static int index_heap_push(struct index_heap *h, const struct index_item *item)
@@ -12478,7 +12366,7 @@ static int index_heap_push(struct index_heap *h, const struct index_item *item)
     if (phx__mem_grow(h->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
         return PHX_ENOMEM;
     h->count++;
-    while (i > 0 && h->before(h->ids, item, &h->item[(i - 1) / 2])) {
+    while (i > 0 && index_before(h, item, &h->item[(i - 1) / 2])) {
         h->item[i] = h->item[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -12492,9 +12380,9 @@ static void index_heap_replace(struct index_heap *h, const struct index_item *it
     uint32_t i = 0, child;
 
     while ((child = 2 * i + 1) < h->count) {
-        if (child + 1 < h->count && h->before(h->ids, &h->item[child + 1], &h->item[child]))
+        if (child + 1 < h->count && index_before(h, &h->item[child + 1], &h->item[child]))
             child++;
-        if (!h->before(h->ids, &h->item[child], item))
+        if (!index_before(h, &h->item[child], item))
             break;
         h->item[i] = h->item[child];
         i = child;
@@ -12585,8 +12473,8 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
-    struct index_heap waiting = { x->mem, x->ids, index_is_lower, NULL, 0, 0 };
-    struct index_heap open = { x->mem, x->ids, index_is_stronger, NULL, 0, 0 };
+    struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
+    struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
     uint32_t node;
     int err = 0;
@@ -12676,8 +12564,7 @@ static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint
     one->winner = winner;
 }
 
-/* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
- * what remains to *rest. */
+/* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
 static void names_split(struct phx__names *n, uint32_t node, struct phx__claim mine,
                         const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest)
 {
@@ -12826,14 +12713,11 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
     struct phx__claim c;
     uint32_t i;
 
-    if (node >= n->capacity)
-        return count == 0;
-    if (n->of[node].count != count)
+    if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
     for (i = 0; i < count; i++) {
-        const struct phx__claim *have = &n->of[node].at[i];
         names_decode(card, i, &c);
-        if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
+        if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
     }
     return 1;
@@ -13081,19 +12965,16 @@ int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *o
  *
  * Both sides are claims in cards, so all nodes that have seen the same cards and the same failures agree. A
  * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
- * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
- * as among the living.
+ * two failed nodes claim a name, the higher (epoch, id) is named as its owner, as among the living.
  *
  * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
- * claims of the failed alone, and each of its segments is cut against the index of the living. O(c log c) for
- * c claims.
+ * claims of the failed alone, and each of its segments is cut against the index of the living.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
  * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
  * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
- * Names that are back come before names that are lost: a program that hands them out again is never one too
- * many. */
+ * Names that are back come before names that are lost: no program that hands them out has one too many. */
 /* include "names/lost.h" */
 
 static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
@@ -13301,15 +13182,12 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
  * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
- * quarter of all slots may linger while a target waits: beyond that the oldest gives way, and counts as timed
- * out.
+ * quarter of all slots may linger while a target waits: beyond that the oldest gives way, as if timed out.
  *
- * Of firewalls nothing is remembered, since they come and go, but that an address was silent last time: then
- * it is the last to be tried. */
+ * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a
- * round trip. */
+/* The first SYN may be lost; the second is sent after a second (RFC 6298, 2.1). And a round trip. */
 #define SLOT_LINGER_US (1250 * PHX__MS)
 #define SLOT_SHARE 4u
 /* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
@@ -13438,8 +13316,7 @@ static size_t dial_addr_path_size(const struct phx_address *a)
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
 
-/* paths: where in the block the next path goes. Eight of at most 104 bytes behind eight addresses: two bytes
- * hold that. */
+/* paths: where in the block the next path goes. Two bytes hold that: a block has at most eight addresses. */
 static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
 {
     struct phx__dial_addr *c = &at[i];
@@ -13664,8 +13541,7 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
  *   - Traffic (phx__dial_want) does not wait.
- *   - The side that leaves the dial to the other goes on doing so while links keep coming: the other one has
- *     not had its turn yet. */
+ *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
 /* include "dial/start.h" */
 
 /* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
@@ -13688,8 +13564,7 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
  * does one that was answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US (250 * PHX__MS)
 #define START_STUCK_US PHX__SECOND
-/* The window at first, and at least. A link is slow that took longer than START_SLOW_TIMES the quickest and
- * START_SLOW_US. */
+/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
 #define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
@@ -14000,15 +13875,6 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
     return ts->latent < before;
 }
 
-static void target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
-{
-    phx__timer_drop(ts->timers, t->timer);
-    phx__dial_addr_free(ts->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = ts->free;
-    ts->free = (uint32_t)(t - ts->at);
-}
-
 struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
@@ -14016,10 +13882,15 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
-    if (t != NULL)
-        target_free(ts, t);
-    else
+    if (t == NULL) {
         ts->latent--;
+    } else {
+        phx__timer_drop(ts->timers, t->timer);
+        phx__dial_addr_free(ts->mem, t->at, t->count);
+        memset(t, 0, sizeof *t);
+        t->after = ts->free;
+        ts->free = (uint32_t)(t - ts->at);
+    }
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
@@ -14049,8 +13920,7 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
  * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
  * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
- * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal by themselves.
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely, and so partitions heal.
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
  * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
@@ -14079,8 +13949,7 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * node at all of whose addresses others have proved to live, such as a process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
- * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
- * hears of at once and once. */
+ * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
 /* include "dial/dial.h" */
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
@@ -15001,7 +14870,7 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
  * does not know of the latest return is returned, whatever its name: more than needed, and always right. 2^32
- * returns end a flow; at one in a microsecond, which no network does, after an hour. */
+ * returns end a flow. */
 /* include "post/returns.h" */
 
 #define RETURNS_NAMES 4096u
@@ -15099,9 +14968,8 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
  * is lost is a link with all that was on it, and then everything behind the loss, too.
  *
- * A frame is encoded once, when the message is put, into a block that consecutive frames share. So small
- * messages stand there as they will on the wire, the link's queue merges them into one slice, and a small
- * message costs one copy and no allocation. Retransmission emits the same bytes.
+ * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
+ * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
@@ -15118,17 +14986,15 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
  * of its own when their name has moved.
  *
- * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Withdrawing
- * leaves a gap, so the numbers of all behind it, which were never emitted either, are written again into
- * their heads. That is O(queue) for a rare call and nothing for the common ones.
+ * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Then the heads
+ * of all behind it, which were never emitted either, get new numbers: O(queue), for a rare call.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* The most bytes of a run. 246 messages of 64 bytes share its head and the work for it; twice as much would
- * save little, and the first would wait longer for the last. It is an eighth of what a link commits ahead of
- * control frames. */
+/* The most bytes of a run: 246 messages of 64 bytes share its head and the work for it. Twice as much would
+ * save little, and the first would wait longer for the last. */
 #define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
  * each. */
@@ -15144,9 +15010,8 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; what
- * remains is the loss of the last frames at a relay. 1 s is far above any delay of a scheduler; 30 s is near
- * TCP's. */
+/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; not
+ * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 /* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
@@ -15246,8 +15111,7 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->base = o->sent = o->left = 0;
     o->window = window;
     o->allowed = o->own;
-    o->rtt.timing = 0;
-    o->rtt.smoothed = 0;
+    memset(&o->rtt, 0, sizeof o->rtt);
     o->rto = FLOW_RTO_NEW;
     o->rto_at = PHX__NEVER;
     o->rewind_from = 0;
@@ -15503,8 +15367,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (flow_reserve(o, frames) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
-    /* The host's own memory is never copied, which it asked for; nor are the bytes of a multicast, which many
-     * flows share. */
+    /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
@@ -15545,8 +15408,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
         o->left++;
         if (o->left == o->base + o->count)
             o->open.box = NULL; /* an emitted frame does not change */
-        /* One frame at a time is timed, and only if emitted once (Karn): an ack does not say which copy it
-         * answers. */
+        /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
         if (!o->rtt.timing) {
             o->rtt.timing = 1;
             o->rtt.number = o->sent;
@@ -15710,8 +15572,7 @@ void phx__post_flow_drop_part(struct phx__flow_in *in)
  * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
  * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
  *
- * A mailbox is found by its name in O(1), which each send pays; most find it without a search, because it is
- * the one found last. Lists of mailboxes are rings; who clears a list first moves its mailboxes elsewhere.
+ * Most sends find the mailbox of a name without a search, because it is the one found last.
  *
  * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
  * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
@@ -15993,10 +15854,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
- * A relay's links are shared by all that goes through them. Each source gets SCHED_QUANTUM bytes and then the
- * next has its turn (deficit round robin), so none waits for more than one quantum of each other, and one
- * whose reader sleeps uses up its own credit only. Finding work is O(1). The links are in the nodes' records,
- * which never move; the table only points to one of each circle.
+ * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), so none waits for
+ * more than one quantum of each other, and one whose reader sleeps uses up its own credit only. The links are
+ * in the nodes' records, which never move; the table only points to one of each circle.
  *
  * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
  * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
@@ -16014,13 +15874,12 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
  *      flow to c: [.][.][.] window full              '-- later: DATA c
  *
  * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
- * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. It
- * is only ever moved forward: one that fires too early is set again then, which is far cheaper than moving it
- * at each frame. */
+ * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. If
+ * it fires too early it is set again then, which is cheaper than moving it at each frame. */
 /* include "post/sched.h" */
 
 /* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
- * frames. Less would cost full fragments their fairness, more would let small messages wait longer. */
+ * frames. */
 #define SCHED_QUANTUM PHX__FRAGMENT
 /* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
  * of the window asks for an ack by itself. */
@@ -16038,8 +15897,7 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 #define SCHED_IDLE (10 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
-/* A large frame leaves from the block it was read into, which it pins and which is many times its size. Above
- * this frames are copied, which is dense. */
+/* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
 #define SCHED_LENT_MOST ((size_t)8 << 20)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
@@ -16267,14 +16125,15 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     sched_unlist(p, &peer->transit.source);
     p->transit.bytes -= peer->transit.queue.bytes;
     p->counters.dropped += peer->transit.frames;
-    peer->transit.frames = 0;
     phx__buf_slices_free(&peer->transit.queue);
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = NULL;
-    peer->transit.tail_size = 0;
+    peer->transit.frames = peer->transit.tail_size = 0;
 }
 
-uint8_t *phx__post_sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
+/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then sched_queued
+ * queues it: 0 or PHX_ENOMEM. */
+static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
@@ -16311,7 +16170,7 @@ static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struc
     return 0;
 }
 
-int phx__post_sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
+static int sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
 {
     if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
         return PHX_ENOMEM;
@@ -16348,12 +16207,45 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, size);
+    to = peer == NULL ? NULL : sched_room(p, peer, size);
     if (to == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return phx__post_sched_queued(p, peer, to, size);
+    return sched_queued(p, peer, to, size);
+}
+
+void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
+                             const uint32_t *hop, uint32_t from)
+{
+    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
+    uint32_t i, n = 0;
+    struct phx__writer w;
+    struct phx__data d;
+    size_t room, start;
+    uint8_t *to;
+    int flags;
+
+    for (i = from; i < c->count; i++)
+        n += hop[i] == hop[from];
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    to = peer == NULL ? NULL : sched_room(p, peer, room);
+    if (to == NULL) {
+        p->counters.dropped++;
+        return;
+    }
+    phx__buf_writer_init(&w, to, room);
+    start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
+    for (i = from; i < c->count; i++) {
+        if (hop[i] != hop[from])
+            continue;
+        phx__wire_data_cast_line(c, f, i, &d, &flags);
+        phx__wire_data_put_cast_line(&w, f->flags, &d);
+    }
+    phx__wire_data_end_cast(&w, start, f->flags, &d);
+    phx__buf_put_bytes(&w, c->payload, c->size);
+    PHX_ASSERT(!w.bad);
+    p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
 }
 
 /* ---- Emitting */
@@ -16438,8 +16330,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
-/* Does the ack that is owed go with the data? In a brisk exchange of small messages most can wait for the
- * next one, since each says all that the former did. */
+/* Does the ack that is owed go with the data? In a brisk exchange the next one will say all that it does. */
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
@@ -16912,6 +16803,13 @@ static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
     return 0;
 }
 
+/* A mailbox could not be moved: routes all of them again. */
+static void box_look_again(struct phx__post *p)
+{
+    p->boxes.look_again = 1;
+    phx__post_sched_again(p, 0);
+}
+
 /* Moves queued messages into the owner's flow, as many as that takes. */
 static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
@@ -16923,11 +16821,9 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
-            p->boxes.look_again = 1; /* if the flow is empty, no ack will bring us here again */
-            phx__post_sched_again(p, 0);
+            box_look_again(p); /* if the flow is empty, no ack will bring us here again */
             break;
         }
-        /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
         phx__post_store_drop(&p->store, b, NULL);
     }
     if (b->head == NULL)
@@ -16979,10 +16875,8 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
         box_move_to_flow(p, b);
         return;
     }
-    if (owner != PHX__NONE) {
-        p->boxes.look_again = 1;
-        phx__post_sched_again(p, 0);
-    }
+    if (owner != PHX__NONE)
+        box_look_again(p);
     box_hold(p, b);
 }
 
@@ -17314,8 +17208,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
- * different limits cost only some percent of the time. */
+/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
     uint64_t least = *p->ops.now + searched;
@@ -17429,19 +17322,21 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
 
 void phx__post_box_names(struct phx__post *p)
 {
-    uint32_t i;
+    uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
-            phx__post_box_route(p, p->store.boxes[i]); /* never freed: it is not empty, or has a peer */
+            phx__post_box_route(p, p->store.boxes[i]);
+    if (p->store.count < count)
+        box_look_again(p); /* the last one took the place of one that was freed, maybe unseen */
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Takes all out of a failed flow, from the youngest to the oldest, because each goes to the front of its
- * mailbox if the name has an owner and the message has not expired. The rest ends with `failure`. */
+/* Takes all out of a failed flow, from the youngest to the oldest: each goes to the front of its mailbox if
+ * the name has an owner and the message has not expired. The rest ends with `failure`. */
 static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
@@ -17558,8 +17453,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
             box_emptied(p, b);
         } else {
             box_hold(p, b);
-            p->boxes.look_again = 1;
-            phx__post_sched_again(p, 0);
+            box_look_again(p);
         }
     }
     phx__post_sched_free(p, peer);
@@ -17621,7 +17515,8 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
-        if (err == 0 && way.peer == NULL && way.state != PHX__BOX_LOCAL) { /* in the store */
+        if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
+            && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
                 way.waiters = &p->waiting.room;
@@ -17752,8 +17647,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * is acknowledged when all of it was taken. */
 /* include "post/recv.h" */
 
-/* An ack waits for company, but not for more frames than this (and not beyond a quarter of the window, ours
- * or the peer's: nobody has more under way than it takes itself). */
+/* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
 #define RECV_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
@@ -17793,8 +17687,7 @@ void phx__post_recv_tell_abandoned(struct phx__post *p)
     }
 }
 
-/* A block around the application's buffer; NULL: it gives none, or no memory. What else is needed is made
- * first: once it has given one, nothing may fail. */
+/* A block around the application's buffer; NULL: it gives none, or no memory. Then nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
@@ -18128,6 +18021,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
+<<<<<<< HEAD
+=======
 /* Queues the lines whose next hop is hop[from] as a frame of their own. */
 static void recv_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
                          const uint32_t *hop, uint32_t from)
@@ -18142,7 +18037,7 @@ static void recv_forward(struct phx__post *p, const struct phx__frame *f, const 
 
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
-    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
     to = peer == NULL ? NULL : phx__post_sched_room(p, peer, room);
     if (to == NULL) {
         p->counters.dropped++;
@@ -18157,11 +18052,12 @@ static void recv_forward(struct phx__post *p, const struct phx__frame *f, const 
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);
-    phx__buf_put_bytes(&w, c->payload, c->size);
+    phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
     p->counters.dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
 }
 
+>>>>>>> hands
 /* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
 static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
 {
@@ -18190,7 +18086,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         for (k = 0; k < i && hop[k] != hop[i]; k++)
             continue;
         if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
-            recv_forward(p, f, &c, hop, i);
+            phx__post_sched_forward(p, f, &c, hop, i);
     }
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
@@ -18238,8 +18134,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     const struct phx__post_peer *peer = phx__post_sched_find(p, from);
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
-    /* If another link holds it, the front of this very fragment may be there, and a wrong guess would write
-     * over it. */
+    /* Another link that holds it may have read the front of this very fragment. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     recv_set_place(&peer->in, 0, out);
@@ -18689,9 +18584,8 @@ void phx__post_free(struct phx__post *p)
  *
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
  *
- * Any two neighbouring states have a key in common. So have { old } and { new, old }: a careful operator may
- * leave out the second round. Links that are up stay; a key that is gone shuts out new ones. Without a key a
- * node cannot tell friend from foe: it stays on its own machine, unless cfg.insecure is set. */
+ * Any two neighbouring states have a key in common. Links that are up stay; a key that is gone shuts out new
+ * ones. Without a key a node stays on its own machine, unless cfg.insecure is set. */
 /* include "node/keys.h" */
 
 #define KEYS_LINES 64u /* peers and reasons whose last log line is remembered, 24 bytes each */
@@ -18710,8 +18604,6 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
     k->tls = tls;
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
-
-/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
@@ -18789,8 +18681,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
     return err == 0 && k->tls ? phx__node_keys_tls(k) : err;
 }
 
-/* The host answers for its own streams, a pipe to ssh for example, unless the stream is visibly a plain
- * connection with another machine. */
+/* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here;
@@ -18859,12 +18750,11 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
- *  - A listener works without its companion. If that cannot be opened, the log says so, and it is tried again
- *    for as long as the reason may pass.
- *  - Its socket has no address that addr.c could learn from. But the dialer has dialled an address of this
- *    host, and the acceptor is told it in the hello, and checks that it is its own.
- *  - The wrong process may answer, since a name is not quite a port: a firewall that redirects the port is
- *    not asked. If a link fails for such a reason, its attempt goes on by TCP in the same step. */
+ *  - A listener works without its companion, which is opened again for as long as the reason may pass.
+ *  - Its socket has no address to learn from. But the hello tells the acceptor which address of this host was
+ *    dialled, and the acceptor checks that it is its own.
+ *  - The wrong process may answer: a firewall that redirects the port is not asked. If a link fails for such
+ *    a reason, its attempt goes on by TCP in the same step. */
 /* include "node/samehost.h" */
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
@@ -18927,26 +18817,17 @@ int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
  * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
  *  1. Our end of the link, for listeners on all interfaces. This is a fact.
- *  2. What the peer sees, which the hello tells ("observed" in src/WIRE.md). This is hearsay. It counts when
- *     two peers at two hosts agree. There are two kinds:
- *      - The peer dialled us: then this address, port and all, led to us. Behind a forwarded port that is
- *        how a hub learns what its users were told.
- *      - We dialled: then the peer saw our address after all translation, but the port of this connection,
- *        not the one we listen on. If the port came through unchanged, the translator keeps ports, as a
- *        cloud's 1:1 address does, and the outside host with our listening port is worth a try. (To dial
- *        from the listening port itself, TCP needs SO_REUSEPORT, and others could take our connections.)
- *     Such an address is only a candidate: a dial proves who answers. A router that keeps ports without
- *     letting anybody in costs others one dial a minute that gives way (dial/slot.c).
+ *  2. What the peer sees ("observed" in src/WIRE.md). This is hearsay: two peers at two hosts must agree.
+ *      - The peer dialled us: then this address, port and all, led to us, through a forwarded port perhaps.
+ *      - We dialled: then it is our address after all translation, with the port of this connection. If the
+ *        port came through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the
+ *        outside host with our listening port is worth a try. (To dial from the listening port itself, TCP
+ *        needs SO_REUSEPORT, and others could take our connections.)
+ *     Such an address is only a candidate: a dial proves who answers. A wrong one costs others one dial a
+ *     minute that gives way (dial/slot.c).
  *
- * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays.
- * When our end of a link has a new address, this node is in another network and repeats dials that failed. */
+ * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays. */
 /* include "node/addr.h" */
-
-void phx__node_addr_init(struct phx__node_addr *a, const struct phx__node_addr_ops *ops)
-{
-    memset(a, 0, sizeof *a);
-    a->ops = *ops;
-}
 
 static int node_addr_is_ip(const struct phx_address *a)
 {
@@ -19019,8 +18900,8 @@ static void node_addr_here(struct phx__node_addr *a, const struct phx_address *h
     }
 }
 
-/* The first network is no news. A host with more addresses than there is room for seems to move with each
- * link, which costs a dial of the nodes that are not linked. */
+/* With a new address this node is in another network, which repeats dials that failed. The first is no news.
+ * A host with more than there is room for seems to move with each link. */
 static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
@@ -19103,8 +18984,7 @@ static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_a
     mine->at = *at;
 }
 
-/* A peer on this host that sees us there says nothing of our networks, and our own end says nothing without a
- * listener on all interfaces: hundreds of nodes that start on one host need not ask for it. */
+/* Hundreds of nodes that start on one host need not ask for their ends. */
 int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
 {
     return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
@@ -19132,27 +19012,23 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
 #line 1 "src/node/suspect.c"
 #endif
 /*
- * detect decides which nodes are suspected and given up. This file sends and passes on two small frames for
- * it; WIRE.md, section 6, says what they oblige to.
+ * detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
  *
  * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
- * are to check it. In a mesh of N that would be N^2 frames if each node passed it on to all. So a neighbour
- * is left out that, as far as routing knows, is adjacent to the one the frame came from. In a full mesh these
- * are all, and the flood costs N frames, and one question and one accusation per link with the accused. The
- * rumour carries the number that the accuser knows, as in SWIM: the accused raises its number, and whoever
- * knows a higher one ignores the rumour.
+ * are to check it. If each of N nodes of a mesh passed it on to all, that would be N^2 frames. So neighbours
+ * adjacent to the one it came from, as far as routing knows, are left out: N frames in a full mesh, and one
+ * question and one accusation per link with the accused. The rumour carries the number that the accuser
+ * knows, as in SWIM: the accused raises its number, and whoever knows a higher one ignores the rumour.
  *
  * PROBE asks two other nodes about one that was lost. If routing works they see what we see, so probes are
- * for the moment in which routing is still at work, or has lost something.
- */
+ * for the moment in which routing is still at work, or has lost something. */
 /* include "node/suspect.h" */
 
 /* Bytes of a SUSPECT or PROBE frame, header included, at most. */
 #define SUSPECT_FRAME 64u
 /* How many nodes are asked about a node that was lost. */
 #define SUSPECT_PROBES 2u
-/* A number this far above the one we know is no late news, but nonsense. Lower than what an owner is ready to
- * jump at a request: see route_request_self. */
+/* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 
 void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
@@ -19212,9 +19088,8 @@ void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
         (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
 }
 
-/* 1 if it was passed on already, and not so long ago that something may have got lost. A rumour that closely
- * follows another brings nothing, whatever its number: all have just checked. So nobody, however often it
- * accuses, causes more than a few floods a second. */
+/* 1 if it was passed on already, and not so long ago that something may have got lost; or if it closely
+ * follows another: all have just checked, and nobody is to cause more than a few floods a second. */
 static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
                           uint64_t now)
 {
@@ -19228,9 +19103,8 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
            || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* To the neighbours that are not adjacent to the one that it came from (PHX__NONE: it is our own), and to the
- * accused: perhaps only the way back is broken. A rumour that is lost for lack of memory costs time only: the
- * insurance covers it. */
+/* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
+ * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
 static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
@@ -19380,46 +19254,33 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #endif
 /*
  *      giver                                       heir
- *        holds 10..19
  *        HAND 10..19 ----------------------------->  does the giver hold them? then it assumes them
  *        |  again after 200 ms, 400 ms, ... 2 s        and tells its host (on_handed)
  *        <------------- its card, as to everybody ---
- *        loses them to the higher epoch, as to any
- *        other claim, but reports no conflict
+ *        loses them to the higher epoch, as to any other claim, but reports no conflict
  *
- * The giver holds the names until the heir's claim has beaten its own, so a name always has an owner: nodes
- * that know the heir's claim send to the heir. The others send to the giver, which delivers what comes while
- * it holds the name and returns what comes later (returns.c). The heir's card is the only answer. It goes to
- * all nodes and is repeated until they have it. A HAND may be lost, doubled or late.
- *
- * `epoch` makes a late HAND harmless. It is the highest epoch that the giver had seen when its host gave the
- * names away. Names that the giver got back later are held by a higher epoch, and an old HAND does not mean
- * them.
+ * The giver holds the names until the heir's claim beats its own, so a name always has an owner. Messages
+ * that reach the giver later are returned (returns.c). The heir's card is the only answer, and is repeated
+ * until all nodes have it. A HAND may be lost, doubled or late. A late one does not mean names that the giver
+ * got back later: they are held by a higher epoch than it had seen when its host gave them away (`epoch`).
  *
  * The heir takes only what the named giver holds at present, by what the heir itself knows, in the life that
- * is named. So a node that gives away what it does not own gives nothing, and no HAND takes names from a
- * third node. This is no proof: a member that writes another's id as the giver is believed, as it is when it
- * writes that id into a card. All who have the key are trusted alike (WIRE.md, section 9).
+ * is named: no HAND takes names from a third node. This is no proof: a member that writes another's id as the
+ * giver is believed, as in a card. All who have the key are trusted alike (WIRE.md, section 9).
  *
- * An heir that fails or leaves ends the hand-over, and the giver keeps the names. A giver that leaves
- * releases its other names at once, keeps what is being handed for as long as its drain lasts, and waits for
- * the heir as it waits for its own messages.
- */
+ * If the heir fails or leaves, the giver keeps the names. A giver that leaves releases its other names at
+ * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 /* include "node/handover.h" */
 
 /* Bytes of a HAND frame, header included, at most. */
 #define HANDOVER_FRAME 96u
-/* The heir's card needs the time of a flood: a shorter wait would ask twice in slow networks. A longer one
- * than the other bound would keep a node that leaves waiting after a relay was lost. */
+/* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
 /* Ranges under way at once. Each costs a frame every 2 s, and all are searched for each name that is lost. */
 #define HANDOVER_MAX 1024u
-/* A range that is handed has no holes, so it has several stretches only where others have taken names
- * meanwhile. Stretches beyond this come with the next HAND. */
+/* A range has several only where others have taken names meanwhile. The rest comes with the next HAND. */
 #define HANDOVER_STRETCHES 64
-
-/* ---- What is under way ----------------------------------------------------------------------- */
 
 /* 1 if what *range begins with is being handed to this heir (NULL: any), or 0. *out: how far that holds, to
  * the end of the range at most. */
@@ -19691,32 +19552,24 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
  *        |--- TRACE, may cross 3 links -|------------|----------->|  answers: I am the target
  *
  * All questions leave in one step, one for each hop that routing counts, so a trace takes one round trip. If
- * the way turns out to be longer, each answer brings one more question. A question brings one answer of about
- * its size, so nobody can make others send more than he sends himself. A relay keeps no state. A question
- * dies when it has crossed the links it was given, whatever routes do meanwhile. A node gives 64 answers a
- * second; a hop whose question got none stays unknown.
+ * the way is longer, each answer brings one more question. A question brings one answer of about its size, so
+ * nobody can make others send more than he sends himself. A relay keeps no state: a question dies when it has
+ * crossed the links it was given, whatever routes do. A hop whose question got no answer stays unknown.
  *
- * The time of a hop runs from the step in which its question left to the step in which its answer came: the
- * way there and back, as routing goes, and the delays of the hosts in between. It does not measure one link.
- *
- * Answers carry a random number of 64 bits that only the nodes on the way have seen. One of them may lie
- * about itself and about those behind it. Nobody can detect that, and it changes nothing: a trace is for
- * people, and no room acts upon it.
- */
+ * The time of a hop runs from the step of its question to the step of its answer: the way there and back, and
+ * the delays of the hosts in between. Answers carry a random number that only the nodes on the way have seen.
+ * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 /* include "node/trace.h" */
 
 /* Bytes of a TRACE frame, header included, at most. */
 #define TRACE_FRAME 64u
-/* Silent links are detected within this time with the usual settings: an answer later than that tells of
- * another network. */
+/* By then silent links are detected: a later answer tells of another network. */
 #define TRACE_PATIENCE (5 * PHX__SECOND)
 /* Under way at once: each waits for at most 255 answers, and all are searched for each answer. */
 #define TRACE_MAX 16u
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
-
-/* ---- Frames out ------------------------------------------------------------------------------ */
 
 static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
                        int hops)
@@ -22027,7 +21880,7 @@ static int wiring_open_own(phx *p)
     int err;
 
     p->samehost.enabled = p->cfg.same_host != 0;
-    phx__node_addr_init(&p->addr, &addr);
+    p->addr.ops = addr;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
     err = phx__node_handover_init(&p->handover, &env, &handover);
     if (err == 0)
@@ -22631,11 +22484,9 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 #line 1 "src/node/explain.c"
 #endif
 /*
- * "Why is node 3f2a unreachable?" is the question that everybody who runs a cluster asks, and the answer
- * lies in five rooms: names, route, link, detect and dial. Here it is laid side by side, one `key: value`
- * per line; phoenix.h lists the keys. Times are given as an age in milliseconds, as of the last step, since
- * only the host knows what its clock means.
- */
+ * "Why is node 3f2a unreachable?" The answer lies in five rooms: names, route, link, detect and dial. Here it
+ * is laid side by side, one `key: value` per line; phoenix.h lists the keys. Times are ages in milliseconds,
+ * as of the last step, since only the host knows what its clock means. */
 /* include "node/base.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
@@ -22705,7 +22556,6 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
                            phx_strerror(h->lost_error));
 }
 
-/* The last accusation, and by whom. */
 static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
@@ -22803,13 +22653,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #line 1 "src/node/dump.c"
 #endif
 /*
- * A node knows its own links, a route to each node, and what its neighbours say that they are next to: in a
- * mesh that is every link there is, at the edge of a large network what lies around it. A tool that wants
- * the whole picture asks several nodes and lays the answers on each other; ids are the same everywhere.
+ * A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
+ * that wants the whole picture of a large network asks several nodes: ids are the same everywhere.
  *
- * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text
- * is ASCII: what a path may hold beyond that, or between quotes, is escaped.
- */
+ * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text is
+ * ASCII: what a path may hold beyond that is escaped. */
 /* include "node/base.h" */
 
 /* Ranges of names in the label of a node: a picture is not a list. */
@@ -22844,7 +22692,6 @@ static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-/* An item of a list. */
 static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);
@@ -23094,23 +22941,21 @@ static int api_config_check(const struct phx_config *c)
     if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0)
-        || c->incarnation > PHX__INCARNATION_MAX / 2)
+        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
         || !api_within(c->max_dials, 1, 65536) || !api_within(c->max_accepts, 1, 1u << 20)
-        || !api_within(c->hop_limit, 1, 255)
-        || !api_within(c->step_bytes, 80u << 10, 1u << 26))
+        || !api_within(c->hop_limit, 1, 255) || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
         || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
         return PHX_EINVAL; /* it would never see some of its buffers again */
-    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL))
-        return PHX_EINVAL;
-    if ((c->os != NULL && c->os->version != PHX_OS_VERSION) || (c->alloc != NULL && c->alloc->alloc == NULL))
+    if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL)
+        || (c->os != NULL && c->os->version != PHX_OS_VERSION)
+        || (c->alloc != NULL && c->alloc->alloc == NULL))
         return PHX_EINVAL;
     return 0;
 }
@@ -23134,13 +22979,11 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    err = phx__node_step_open(p, cfg, now_us);
-    if (err != 0) {
+    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
         phx__node_step_free(p);
-        return err;
-    }
-    *out = p;
-    return 0;
+    else
+        *out = p;
+    return err;
 }
 
 void phx_free(phx *p)
@@ -23163,7 +23006,7 @@ static int api_check(const phx *p, int valid, int in_order)
     return p->leave.closing ? PHX_ECLOSED : 0;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------------- */
+/* ---- Addresses and keys ---------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
@@ -23282,8 +23125,6 @@ int phx_adopt(phx *p, int fd, int dialer)
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
-
-/* ---- Keys ------------------------------------------------------------------------------------ */
 
 int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {

@@ -139,15 +139,9 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
     memset(&a, 0, sizeof a);
-    if (strchr(host, ':') != NULL) {
-        a.family = PHX_IPV6;
-        if (!addr_parse_v6(host, a.ip))
-            return PHX_EADDRESS;
-    } else {
-        a.family = PHX_IPV4;
-        if (!addr_parse_v4(host, a.ip))
-            return PHX_EADDRESS;
-    }
+    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
+        return PHX_EADDRESS;
     *out = a;
     return 0;
 }
@@ -157,18 +151,16 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
+    int hex;
 
     if (end > 0 && host[end - 1] == '.')
         end--;
     for (start = end; start > 0 && host[start - 1] != '.'; start--)
         continue;
-    if (end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X')) {
-        for (i = start + 2; i < end && addr_hex(host[i]) >= 0; i++)
-            continue;
-    } else {
-        for (i = start; i < end && addr_is_decimal(host[i]); i++)
-            continue;
-    }
+    hex = end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X');
+    i = hex ? start + 2 : start;
+    while (i < end && (hex ? addr_hex(host[i]) >= 0 : addr_is_decimal(host[i])))
+        i++;
     return i == end;
 }
 
@@ -347,13 +339,11 @@ static int addr_is_mapped(const uint8_t ip[16])
 
 static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
-    int length, start = addr_longest_run(ip, &length), i = 0;
+    int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
-    if (addr_is_mapped(ip)) {
-        addr_put_text(w, "::ffff:");
+    addr_put_text(w, mapped ? "[::ffff:" : "[");
+    if (mapped)
         addr_put_v4(w, ip + 12);
-        return;
-    }
     while (i < 8) {
         if (i == start) {
             addr_put_text(w, "::");
@@ -365,6 +355,7 @@ static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
             addr_put_number(w, addr_group(ip, i++), 16);
         }
     }
+    addr_put_text(w, "]");
 }
 
 const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
@@ -382,15 +373,13 @@ const char *phx_address_text(const struct phx_address *address, char out[PHX_ADD
         phx__buf_put_bytes(&w, address->path, addr_text_length(address->path, sizeof address->path));
         break;
     case PHX_IPV4:
-        addr_put_text(&w, address->tls ? "tls://" : "tcp://");
-        addr_put_v4(&w, address->ip);
-        addr_put_text(&w, ":");
-        addr_put_number(&w, address->port, 10);
-        break;
     case PHX_IPV6:
-        addr_put_text(&w, address->tls ? "tls://[" : "tcp://[");
-        addr_put_v6(&w, address->ip);
-        addr_put_text(&w, "]:");
+        addr_put_text(&w, address->tls ? "tls://" : "tcp://");
+        if (address->family == PHX_IPV4)
+            addr_put_v4(&w, address->ip);
+        else
+            addr_put_v6(&w, address->ip);
+        addr_put_text(&w, ":");
         addr_put_number(&w, address->port, 10);
         break;
     default:

@@ -227,20 +227,12 @@ void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
 
 struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
 {
-    struct phx__block *b;
+    struct phx__block *b = NULL;
 
-    if (capacity > SIZE_MAX - sizeof *b)
-        return NULL;
-    b = phx__mem_get_large(mem, sizeof *b + capacity);
-    if (b == NULL)
-        return NULL;
-    b->mem = mem;
-    b->refs = 1;
-    b->data = (uint8_t *)(b + 1); /* the bytes follow in the same allocation */
-    b->capacity = capacity;
-    b->used = 0;
-    b->release = NULL;
-    b->arg = NULL;
+    if (capacity <= SIZE_MAX - sizeof *b)
+        b = phx__mem_get_large(mem, sizeof *b + capacity);
+    if (b != NULL) /* the bytes follow in the same allocation */
+        *b = (struct phx__block){ mem, 1, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
     return b;
 }
 
@@ -250,15 +242,8 @@ struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, s
     struct phx__block *b = phx__mem_get(mem, sizeof *b);
 
     PHX_ASSERT(release != NULL); /* it is what tells a wrapped block from one of our own */
-    if (b == NULL)
-        return NULL;
-    b->mem = mem;
-    b->refs = 1;
-    b->data = (uint8_t *)data; /* never written through: only an owned block is ever filled */
-    b->capacity = size;
-    b->used = size;
-    b->release = release;
-    b->arg = arg;
+    if (b != NULL) /* the const is kept: only an owned block is ever filled */
+        *b = (struct phx__block){ mem, 1, (uint8_t *)data, size, size, release, arg };
     return b;
 }
 
@@ -379,10 +364,7 @@ int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint
     }
     if (q->count == q->capacity && buf_ring_double(q) != 0)
         return PHX_ENOMEM;
-    last = buf_slice(q, q->count++);
-    last->block = phx__buf_block_hold(b);
-    last->data = data;
-    last->size = size;
+    *buf_slice(q, q->count++) = (struct phx__slice){ phx__buf_block_hold(b), data, size };
     q->bytes += size;
     return 0;
 }

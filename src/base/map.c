@@ -80,10 +80,8 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
+    memset(m, 0, sizeof *m);
     m->mem = mem;
-    m->slots = NULL;
-    m->count = 0;
-    m->capacity = 0;
 }
 
 void phx__map_free(struct phx__map *m)

@@ -46,18 +46,11 @@ static void *mem_default(void *world, void *old, size_t old_size, size_t new_siz
 
 void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
 {
-    if (alloc != NULL) {
+    memset(m, 0, sizeof *m);
+    m->alloc.alloc = mem_default;
+    if (alloc != NULL)
         m->alloc = *alloc;
-    } else {
-        m->alloc.alloc = mem_default;
-        m->alloc.world = NULL;
-    }
-    m->used = 0;
-    m->peak = 0;
     m->limit = limit;
-    memset(m->spare, 0, sizeof m->spare);
-    m->spare_bytes = m->spare_most = 0;
-    m->spare_uses = 0;
 }
 
 int phx__mem_has_room(const struct phx__mem *m, size_t size)

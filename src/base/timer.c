@@ -74,11 +74,9 @@ static void timer_sink(struct phx__timers *t, size_t position)
 }
 
 /* Whichever way it has to go. At most one of the two moves it. */
-static void timer_settle(struct phx__timers *t, size_t position)
+static void timer_settle(struct phx__timers *t, uint32_t handle)
 {
-    uint32_t handle = t->heap[position];
-
-    timer_rise(t, position);
+    timer_rise(t, t->at[handle].position);
     timer_sink(t, t->at[handle].position);
 }
 
@@ -110,10 +108,7 @@ int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *hand
             return PHX_ENOMEM;
         h = t->count++;
     }
-    t->at[h].at = UINT64_MAX;
-    t->at[h].order = (uint64_t)kind;
-    t->at[h].arg = arg;
-    t->at[h].position = TIMER_STOPPED;
+    t->at[h] = (struct phx__timer){ UINT64_MAX, (uint64_t)kind, arg, TIMER_STOPPED };
     *handle = h;
     return 0;
 }
@@ -133,7 +128,7 @@ void phx__timer_stop(struct phx__timers *t, uint32_t handle)
     last = t->heap[--t->heap_count];
     if (last != handle) {
         timer_seat(t, position, last);
-        timer_settle(t, position);
+        timer_settle(t, last);
     }
 }
 
@@ -163,7 +158,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
      * for "now" inside its own firing cannot starve the others that are due. */
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
-    timer_settle(t, timer->position);
+    timer_settle(t, handle);
 }
 
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)

@@ -9,7 +9,8 @@
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
  * enough to pass in 0.1 ms at 10 Gbit/s. A stream that takes all that it is offered is offered twice as much
  * the next time, up to eight fragments: few large writes cost less than many, here and at the reader, who is
- * woken by each. A stream that does not take all is offered half as much, so a slow one is soon at the least again. */
+ * woken by each. A stream that does not take all is offered half as much, so a slow one is soon at the least
+ * again. */
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u

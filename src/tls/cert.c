@@ -362,9 +362,8 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    if ((err = cert_find_issuer(pem)) != 0)
-        return err;
-    return cert_check_own(pem);
+    err = cert_find_issuer(pem);
+    return err != 0 ? err : cert_check_own(pem);
 }
 
 #endif

@@ -49,7 +49,6 @@ struct phx__tls_set {
     struct tls_pem *pem; /* NULL: by key */
     struct tls_own own[PHX__TLS_KEYS];
     uint32_t own_count;
-    uint8_t issuer_name[TLS_ISSUER];
     br_x500_name issuer;
     uint8_t buffer[TLS_BUFFER];
 };
@@ -202,13 +201,10 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     int err = PHX_ENOMEM;
 
     s->pem = phx__mem_zero(s->mem, sizeof *s->pem);
-    if (text != NULL && s->pem != NULL) {
-        s->pem->arena = phx__mem_get(s->mem, TLS_ARENA);
-        s->pem->size = s->pem->arena == NULL ? 0 : TLS_ARENA;
-        err = s->pem->arena == NULL ? PHX_ENOMEM
-                                         : phx__tls_cert_read_files(s->pem, files->ca, files->cert,
-                                                                    files->key, text);
-    }
+    if (s->pem != NULL && (s->pem->arena = phx__mem_get(s->mem, TLS_ARENA)) != NULL)
+        s->pem->size = TLS_ARENA;
+    if (text != NULL && s->pem != NULL && s->pem->arena != NULL)
+        err = phx__tls_cert_read_files(s->pem, files->ca, files->cert, files->key, text);
     phx__mem_put_secret(s->mem, text, TLS_FILE_MAX + 1); /* it held a private key */
     return err;
 }
@@ -227,8 +223,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
-    memcpy(s->issuer_name, tls_node, sizeof tls_node);
-    s->issuer.data = s->issuer_name;
+    s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
     if (files->ca != NULL)
         err = tls_open_pem(s, files);
@@ -314,16 +309,15 @@ static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_
 static void tls_show_files(struct phx__tls *t)
 {
     const struct tls_pem *pem = t->set->pem;
-    int client = t->dialer;
 
-    if (pem->key_type == BR_KEYTYPE_RSA && client)
+    if (pem->key_type == BR_KEYTYPE_RSA && t->dialer)
         br_ssl_client_set_single_rsa(&t->is.client, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), br_rsa_pkcs1_sign_get_default());
     else if (pem->key_type == BR_KEYTYPE_RSA)
         br_ssl_server_set_single_rsa(&t->is.server, pem->chain, pem->chain_count,
                                      br_skey_decoder_get_rsa(&pem->key), BR_KEYTYPE_SIGN,
                                      br_rsa_private_get_default(), br_rsa_pkcs1_sign_get_default());
-    else if (client)
+    else if (t->dialer)
         br_ssl_client_set_single_ec(&t->is.client, pem->chain, pem->chain_count,
                                     br_skey_decoder_get_ec(&pem->key), BR_KEYTYPE_SIGN, pem->issuer_type,
                                     br_ec_get_default(), br_ecdsa_sign_asn1_get_default());
@@ -407,34 +401,31 @@ void phx__tls_free(struct phx__tls *t)
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
     size_t left = t->rest_size - t->rest_taken;
-    uint8_t *grown;
+    uint8_t *larger;
 
     if (size == 0)
         return 0;
     if (left + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left + size > t->rest_capacity) {
-        grown = phx__mem_get(t->set->mem, left + size);
-        if (grown == NULL)
-            return PHX_ENOMEM;
-        if (left > 0)
-            memcpy(grown, t->rest + t->rest_taken, left);
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = grown;
-        t->rest_capacity = left + size;
-    } else if (left > 0) {
+    if (left > 0)
         memmove(t->rest, t->rest + t->rest_taken, left);
+    t->rest_taken = 0;
+    t->rest_size = left;
+    if (left + size > t->rest_capacity) {
+        larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size);
+        if (larger == NULL)
+            return PHX_ENOMEM;
+        t->rest = larger;
+        t->rest_capacity = left + size;
     }
     memcpy(t->rest + left, data, size);
-    t->rest_taken = 0;
-    t->rest_size = left + size;
+    t->rest_size += size;
     return 0;
 }
 
 static int tls_ended(const struct phx__tls *t)
 {
-    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET
-                                                                             : PHX_ETLS;
+    return br_ssl_engine_last_error(t->engine) == BR_ERR_OK && t->why == NULL ? PHX_ERESET : PHX_ETLS;
 }
 
 /* What the engine has for the stream before it can take more goes to the rest: parts of a handshake. */

@@ -128,8 +128,11 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
     phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
+/* Is it a sound frame? That nothing was seen is said by leaving it out. */
 static int wire_data_fits(int flags, struct phx__data *d)
 {
+    if (((flags & (int)PHX__DATA_SEEN) != 0) != (d->seen != 0))
+        return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
     return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
@@ -164,10 +167,7 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     wire_get_data_head(&r, f->flags, d);
     d->size = r.left;
     d->payload = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d)
-        || ((f->flags & PHX__DATA_SEEN) != 0) != (d->seen != 0)) /* 0 is said by leaving it out */
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d) ? PHX_EPROTO : 0;
 }
 
 size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
@@ -183,14 +183,22 @@ size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, 
     *flags = f.flags;
     size -= r.left;
     d->size = *whole > size ? *whole - size : 0;
-    if (r.bad || d->size == 0 || (f.flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS)) != 0
-        || !wire_payload_fits(f.flags, d->size, d->total)
-        || ((f.flags & PHX__DATA_SEEN) != 0) != (d->seen != 0))
-        return 0;
-    return size;
+    return r.bad || d->size == 0 || (f.flags & PHX__DATA_RUN) != 0 || !wire_data_fits(f.flags, d) ? 0 : size;
 }
 
 /* ---- CAST */
+
+/* Of a line and of what is common; with FIRST all, else the first three of a line and the source. */
+static const struct phx__field wire_cast_line[] = {
+    PHX__BYTES(phx__data, target), PHX__NUMBER(phx__data, number), PHX__NUMBER(phx__data, epoch),
+    PHX__NUMBER(phx__data, to), PHX__NUMBER(phx__data, seen),
+};
+static const struct phx__field wire_cast_common[] = {
+    PHX__BYTES(phx__data, source), PHX__NUMBER(phx__data, from), PHX__NUMBER(phx__data, tag),
+    PHX__NUMBER(phx__data, total),
+};
+#define WIRE_LINE_FIELDS(flags) (((flags) & (int)PHX__DATA_FIRST) != 0 ? 5 : 3)
+#define WIRE_COMMON_FIELDS(flags) (((flags) & (int)PHX__DATA_FIRST) != 0 ? 4 : 1)
 
 static size_t wire_cast_line_size(int flags)
 {
@@ -208,23 +216,12 @@ size_t phx__wire_data_begin_cast(struct phx__writer *w, int flags, int hops, uin
 
 void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
 {
-    phx__buf_put_bytes(w, &d->target, sizeof d->target);
-    phx__buf_put_u64(w, d->number);
-    phx__buf_put_u64(w, d->epoch);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64(w, d->to);
-        phx__buf_put_u32(w, d->seen);
-    }
+    phx__wire_put_fields(w, wire_cast_line, WIRE_LINE_FIELDS(flags), d);
 }
 
 void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
 {
-    phx__buf_put_bytes(w, &d->source, sizeof d->source);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64(w, d->from);
-        phx__buf_put_u64(w, d->tag);
-        phx__buf_put_u64(w, d->total);
-    }
+    phx__wire_put_fields(w, wire_cast_common, WIRE_COMMON_FIELDS(flags), d);
     phx__wire_end_head(w, start, d->size);
 }
 
@@ -239,16 +236,11 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (c->count == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
-    phx__buf_get_copy(&r, &c->source, sizeof c->source);
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        c->from = phx__buf_get_u64(&r);
-        c->tag = phx__buf_get_u64(&r);
-        c->total = phx__buf_get_u64(&r);
-    }
-    c->size = r.left;
-    c->payload = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || c->size > PHX__CAST_FRAGMENT
-        || !wire_payload_fits(f->flags, c->size, c->total))
+    phx__wire_get_fields(&r, wire_cast_common, WIRE_COMMON_FIELDS(f->flags), &c->common);
+    c->common.size = r.left;
+    c->common.payload = phx__buf_get_bytes(&r, r.left);
+    if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
+        || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
     return 0;
 }
@@ -259,22 +251,9 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
     size_t size = wire_cast_line_size(f->flags);
     struct phx__reader r;
 
-    memset(d, 0, sizeof *d);
-    phx__buf_reader_init(&r, c->lines, c->count * size);
-    (void)phx__buf_get_bytes(&r, i * size);
-    phx__buf_get_copy(&r, &d->target, sizeof d->target);
-    d->number = phx__buf_get_u64(&r);
-    d->epoch = phx__buf_get_u64(&r);
-    if ((f->flags & PHX__DATA_FIRST) != 0) {
-        d->to = phx__buf_get_u64(&r);
-        d->seen = phx__buf_get_u32(&r);
-    }
-    d->source = c->source;
-    d->from = c->from;
-    d->tag = c->tag;
-    d->total = c->total;
-    d->payload = c->payload;
-    d->size = c->size;
+    *d = c->common;
+    phx__buf_reader_init(&r, c->lines + i * size, size);
+    phx__wire_get_fields(&r, wire_cast_line, WIRE_LINE_FIELDS(f->flags), d);
     *flags = f->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
     if (d->seen != 0)
         *flags |= (int)PHX__DATA_SEEN;
@@ -317,8 +296,7 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 {
     struct phx__reader r;
 
-    phx__buf_reader_init(&r, a->returns, a->return_count * (size_t)PHX__RETURN_SIZE);
-    (void)phx__buf_get_bytes(&r, i * (size_t)PHX__RETURN_SIZE);
+    phx__buf_reader_init(&r, a->returns + i * (size_t)PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     t->number = phx__buf_get_u64(&r);
     t->place = phx__buf_get_u16(&r);
     t->reason = phx__buf_get_u8(&r);
@@ -366,8 +344,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
-    if (phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-        || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
+                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
+               ? PHX_EPROTO
+               : 0;
 }

@@ -50,10 +50,7 @@ PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size);
 struct phx__wire_cast {
     uint32_t count;
     const uint8_t *lines; /* encoded */
-    struct phx_id source;
-    uint64_t from, tag, total; /* with FIRST only */
-    const uint8_t *payload;
-    size_t size;
+    struct phx__data common; /* source, payload and size; with FIRST from, tag and total; the rest is 0 */
 };
 PHX_PRIVATE int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c);
 /* What line i stands for; *flags are those of the DATA frame. */

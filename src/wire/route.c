@@ -119,9 +119,7 @@ int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card 
     if (r.bad || card->claim_count > PHX__CARD_CLAIMS)
         return PHX_EPROTO;
     card->claims = phx__buf_get_bytes(&r, card->claim_count * (size_t)WIRE_CLAIM);
-    if (phx__wire_close(&r) != 0 || !wire_claims_are_sound(card))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_claims_are_sound(card) ? PHX_EPROTO : 0;
 }
 
 void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out)
@@ -129,8 +127,7 @@ void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx_
     struct phx__reader r;
 
     PHX_ASSERT(i < card->claim_count);
-    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    (void)phx__buf_get_bytes(&r, i * (size_t)WIRE_CLAIM);
+    phx__buf_reader_init(&r, card->claims + i * (size_t)WIRE_CLAIM, WIRE_CLAIM);
     wire_get_claim(&r, out);
 }
 
@@ -169,9 +166,7 @@ int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_p
     phx__wire_get_fields(&r, PHX__TABLE(wire_card_part), c);
     c->size = (uint32_t)r.left; /* the frame's limit fits */
     c->data = phx__buf_get_bytes(&r, r.left);
-    if (phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c))
-        return PHX_EPROTO;
-    return 0;
+    return phx__wire_close(&r) != 0 || !wire_card_part_is_sound(c) ? PHX_EPROTO : 0;
 }
 
 /* ---- Updates

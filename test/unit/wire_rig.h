@@ -409,7 +409,7 @@ static int remake_cast(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_data_put_cast_line(w, f->flags, &d);
     }
     phx__wire_data_end_cast(w, start, f->flags, &d);
-    phx__buf_put_bytes(w, c.payload, c.size);
+    phx__buf_put_bytes(w, c.common.payload, c.common.size);
     return 1;
 }
 
