@@ -16228,7 +16228,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
 
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
-    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
     to = peer == NULL ? NULL : sched_room(p, peer, room);
     if (to == NULL) {
         p->counters.dropped++;
@@ -16243,7 +16243,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);
-    phx__buf_put_bytes(&w, c->payload, c->size);
+    phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
     p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
 }
@@ -18021,43 +18021,6 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
-<<<<<<< HEAD
-=======
-/* Queues the lines whose next hop is hop[from] as a frame of their own. */
-static void recv_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
-                         const uint32_t *hop, uint32_t from)
-{
-    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
-    uint32_t i, n = 0;
-    struct phx__writer w;
-    struct phx__data d;
-    size_t room, start;
-    uint8_t *to;
-    int flags;
-
-    for (i = from; i < c->count; i++)
-        n += hop[i] == hop[from];
-    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : phx__post_sched_room(p, peer, room);
-    if (to == NULL) {
-        p->counters.dropped++;
-        return;
-    }
-    phx__buf_writer_init(&w, to, room);
-    start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
-    for (i = from; i < c->count; i++) {
-        if (hop[i] != hop[from])
-            continue;
-        phx__wire_data_cast_line(c, f, i, &d, &flags);
-        phx__wire_data_put_cast_line(&w, f->flags, &d);
-    }
-    phx__wire_data_end_cast(&w, start, f->flags, &d);
-    phx__buf_put_bytes(&w, c->common.payload, c->common.size);
-    PHX_ASSERT(!w.bad);
-    p->counters.dropped += phx__post_sched_queued(p, peer, to, w.size) != 0;
-}
-
->>>>>>> hands
 /* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
 static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
 {

@@ -383,7 +383,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
 
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
-    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->size;
+    room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
     to = peer == NULL ? NULL : sched_room(p, peer, room);
     if (to == NULL) {
         p->counters.dropped++;
@@ -398,7 +398,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);
-    phx__buf_put_bytes(&w, c->payload, c->size);
+    phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
     p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
 }
