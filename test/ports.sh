@@ -20,7 +20,8 @@ brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_route t_names_rules t_nam
     t_handover_brain t_trace_brain t_suspect_brain t_keys_brain t_addr_brain t_samehost_brain'
 others='t_route_paper t_route_mesh t_crowd t_mem t_torture t_keys t_failures t_endings t_cost t_hand t_node
     t_os t_hostile t_liar t_trace t_path t_ph'
-slow='t_post_send t_post_names t_post_runs t_post_multicast t_post_flow t_post_model t_post_memory' # minutes, emulated
+# minutes under an emulator
+slow='t_post_send t_post_names t_post_runs t_post_multicast t_post_flow t_post_model t_post_memory'
 case ${1-} in
 '') quick=0 ;;
 --quick) quick=1 ;;

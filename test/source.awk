@@ -100,11 +100,8 @@ function allowed(from, to) {
     return to == "wire" || (class[from] == "hand" && class[to] == "hand")
 }
 
-# Whether a file of that path may not use the other since it stands later. os and its sockets are two halves
-# of one thing: the one exception.
+# Whether a file of that path may not use the other since it stands later.
 function runs_up(from, to) {
-    if (owner(from) ~ /^src\/os\/(os|sock)$/ && owner(to) ~ /^src\/os\/(os|sock)$/)
-        return 0
     return (from in step) && (to in step) && step[to] > step[from]
 }
 

@@ -11,7 +11,7 @@
 #     arrow          rooms: base uses base; wire base; hands (os, tls, link) these and each other; brains
 #                    (route, detect, names, dial, post) base and wire; node all; nobody uses node
 #     stair          a file includes, calls and names only what stands before it in the list of amalgamate.sh,
-#                    inside a room too; only os/os and os/sock may know each other
+#                    inside a room too
 #     include-form   #include "room/file.h" from column 0, and the guard PHX_ROOM_FILE_H
 #     prefix         a function shared between files is phx__room_file_..., in room/room.c phx__room_..., and
 #                    in base phx__file_...
@@ -56,7 +56,7 @@ findings() {
 
 # The stair of the trees below. Its headers stand in another order than its sources at base/id and wire/data.
 stair() {
-    above='os/sock os/os link/link route/table route/route route/advert post/flow post/post'
+    above='os/poll os/os link/link route/table route/route route/advert post/flow post/post'
     for f in base/base base/mem base/buf base/timer base/id base/sha wire/wire $above wire/data node/state; do
         echo "src/$f.h"
     done
@@ -158,7 +158,7 @@ arrow_checks() {
     call_check expect arrow route/route link/link phx__link_f
     call_check expect arrow post/flow route/table phx__route_table_f
     call_check expect arrow link/link route/table phx__route_table_f
-    call_check nothing '' link/link os/sock phx__os_sock_f
+    call_check nothing '' link/link os/poll phx__os_poll_f
     call_check nothing '' route/route wire/data phx__wire_data_f
     call_check nothing '' node/step link/link phx__link_f
 }
@@ -173,15 +173,14 @@ stair_checks() {
     guarded id.h PHX_BASE_ID_H '#include "base/sha.h"' | fires stair src/base/id.h
     room id.c '#include "base/sha.h"' | silent src/base/id.c
     guarded state.h PHX_NODE_STATE_H '#include "post/post.h"' | silent src/node/state.h
-    room os.c '#include "os/sock.h"' | silent src/os/os.c
-    room sock.c '#include "os/os.h"' | silent src/os/sock.c
-    room sock.c '#include "link/link.h"' | fires stair src/os/sock.c
+    room os.c '#include "os/poll.h"' | silent src/os/os.c
+    room poll.c '#include "os/os.h"' | fires stair src/os/poll.c
     call_check expect stair route/table route/advert phx__route_advert_f
     call_check expect stair base/mem base/timer phx__timer_f
     call_check expect stair node/addr node/step phx__node_step_f
     call_check nothing '' route/advert route/table phx__route_table_f
-    call_check nothing '' os/sock os/os phx__os_f
-    call_check nothing '' os/os os/sock phx__os_sock_f
+    call_check expect stair os/poll os/os phx__os_f
+    call_check nothing '' os/os os/poll phx__os_poll_f
     # The address of a function is a use of it; a struct of its name is none, nor is a comment.
     room phoenix.h '' | fresh phoenix.h
     shared route/advert phx__route_advert_f
@@ -259,13 +258,13 @@ count_check() { # the totals of a small tree
     room phoenix.h '' | fresh phoenix.h
     shared route/table phx__route_table_f # 6 lines of header, 5 of code; 6 of source, 5 of code
     calls base/mem phx__route_table_f     # 5 lines, 4 of code; runs up
-    room sock.c "
+    room poll.c "
 /* a comment
    that goes on */ int x; // more
 struct os_sock {
 $(members 7)
 };
-" | also src/os/sock.c                    # 14 lines, 10 of code
+" | also src/os/poll.c                    # 14 lines, 10 of code
     room t_a.c "$(lines 1000)" | also test/unit/t_a.c
     said=$(findings "$scratch/tree" count=1 | tr '\t\n' ' ;')
     want='lines 31;code 24;functions 2;shared 1;unshared 0;members 7;up 1;long 1;'

@@ -185,13 +185,3 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
     out[2 * sizeof id->b] = '\0';
     return out;
 }
-
-void phx__id_put(struct phx__writer *w, const struct phx_id *id)
-{
-    phx__buf_put_bytes(w, id->b, sizeof id->b);
-}
-
-void phx__id_get(struct phx__reader *r, struct phx_id *id)
-{
-    phx__buf_get_copy(r, id->b, sizeof id->b);
-}

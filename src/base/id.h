@@ -33,8 +33,4 @@ PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
 
-/* Its 16 bytes on the wire. */
-PHX_PRIVATE void phx__id_put(struct phx__writer *w, const struct phx_id *id);
-PHX_PRIVATE void phx__id_get(struct phx__reader *r, struct phx_id *id);
-
 #endif

@@ -166,11 +166,6 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     phx__sha_add(&h->outer, pad, sizeof pad);
 }
 
-void phx__sha_hmac_add(struct phx__hmac *h, const void *data, size_t size)
-{
-    phx__sha_add(&h->inner, data, size);
-}
-
 void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
 {
     uint8_t digest[32];

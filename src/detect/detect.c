@@ -13,7 +13,7 @@
  *
  *    The pick is reservoir sampling: link number n becomes a monitor with probability k / n, in place of a
  *    random one; a monitor whose link goes down is replaced by a random neighbour. Every set of k neighbours
- *    is equally probable at any time, and few monitors change while many links come up.
+ *    is equally probable, and few monitors change while many links come up.
  *
  * 2. IS THIS NODE ALIVE? (Section 4.3.) Routing knows whether there is a route to it:
  *
@@ -39,11 +39,9 @@
  *
  * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
  * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
- * has the key can claim that a dead node is alive, and a living node to which no route comes back in all
- * that time is of no use to us.
+ * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use.
  *
- * A link in use need not wait for insurance_us: if nothing arrives for interval_us after a message was sent,
- * an answer is asked for.
+ * On a link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
  * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
@@ -54,19 +52,18 @@
  * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
  * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
  *
- * Others may have given this node up during its stall, and closed their ends of all links, which says nothing
- * about them. Whoever becomes unreachable right after a stall therefore fails later by the length of the
- * stall, DETECT_GRACE_US at most (`grace`): the time to find a new route.
+ * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
+ * right after a stall therefore fails later by its length, DETECT_GRACE_US at most (`grace`): the time to find
+ * a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
  * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
- * Timers are lazy. Traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked. A link that carries a million frames a second
- * touches the heap once in interval_us.
+ * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
+ * time at which something must be sent, received or checked.
  *
- * The format of heartbeats, how rumours and probes travel, and how links are closed is the node's affair. */
+ * How heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
 #include "detect/detect.h"
 
 /* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
@@ -107,12 +104,12 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-static struct phx__detect_node *detect_find(const struct phx__detect *d, uint32_t node)
+struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-static struct phx__detect_link *detect_link_of(const struct phx__detect *d, uint32_t node)
+struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
@@ -258,7 +255,7 @@ static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *time
     return *timer != 0;
 }
 
-/* When to look at a node again, on the waking clock. Few nodes need a timer, so it is made when needed;
+/* When to look at a node again, on the waking clock. Few nodes need a timer: it is made when needed, and
  * without memory for it the shared timer fires in its place. */
 static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
@@ -304,7 +301,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 
 static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
 
     if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
@@ -324,10 +321,9 @@ static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 
 /* ---- Checking a link ------------------------------------------------------------------------- */
 
-/* Asks for a sign of life within this time. */
-static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
+void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
@@ -335,7 +331,7 @@ static void detect_demand(struct phx__detect *d, uint32_t node, uint64_t within,
     l->asked = 1;
     l->answer_by = until;
     d->ops.heartbeat(d->ops.ctx, node, 1);
-    if ((l = detect_link_of(d, node)) != NULL)
+    if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
 
@@ -347,14 +343,14 @@ static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l,
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
         l->used = 0;
-        detect_demand(d, l->node, d->limits.timeout_us, now);
+        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
     }
 }
 
 /* What must be received. NULL: the link is dead or gone. */
 static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
     if (l == NULL || d->blind)
@@ -373,11 +369,11 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
         detect_suspect(d, node, now);
         d->ops.suspect(d->ops.ctx, node);
-        l = detect_link_of(d, node);
+        l = phx__detect_link_of(d, node);
     }
     if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
         detect_review_use(d, l, now);
-        l = detect_link_of(d, node);
+        l = phx__detect_link_of(d, node);
     }
     return l;
 }
@@ -401,9 +397,8 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
     if (l != NULL && now >= detect_send_at(d, l)) {
         l->beat_now = 0;
         d->ops.heartbeat(d->ops.ctx, node, 0);
-        /* It counts as sent even if it could not be: another attempt at once does not help a link that
-         * is full of other traffic. */
-        if ((l = detect_link_of(d, node)) != NULL)
+        /* It counts as sent even if it could not be: the link is full of other traffic then. */
+        if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
     } else if (l != NULL) {
         detect_count_saved(d, l, now);
@@ -492,11 +487,6 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     phx__detect_busy(d, 0);
 }
 
-void phx__detect_all_read(struct phx__detect *d)
-{
-    d->blind = 0;
-}
-
 /* NULL: no memory, and nothing has changed. */
 static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
 {
@@ -522,7 +512,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 
     if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
         return PHX_ENOMEM;
-    l = detect_link_of(d, node);
+    l = phx__detect_link_of(d, node);
     is_new = l == NULL;
     if (is_new && (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
@@ -541,7 +531,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 
 void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
 
     if (l == NULL)
@@ -559,7 +549,7 @@ void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 
 uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     *monitor = l != NULL && l->monitor;
     if (l == NULL)
@@ -575,7 +565,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
 
 void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l == NULL)
         return;
@@ -587,7 +577,7 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l != NULL)
         l->sent_at = detect_clock(d, now);
@@ -596,7 +586,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
                            uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t before;
 
     if (l == NULL)
@@ -616,7 +606,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
 
 void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_link *l = detect_link_of(d, node);
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l == NULL)
         return;
@@ -628,27 +618,22 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now)
-{
-    detect_demand(d, node, d->limits.timeout_us, now);
-}
-
 int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    const struct phx__detect_link *l = detect_link_of(d, node);
+    const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
     detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
     if (l != NULL && !l->silent)
-        detect_demand(d, node, d->limits.timeout_us / 2, now);
+        phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
     detect_suspect(d, node, now);
     return 1;
 }
 
 void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (n != NULL && n->state == PHX_NODE_SUSPECT) {
         detect_set_state(d, node, PHX_NODE_OK, now);
@@ -675,7 +660,7 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
 
 enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = detect_find(d, node);
+    const struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (since != NULL)
         *since = n == NULL ? 0 : n->since;
@@ -684,24 +669,14 @@ enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uin
 
 int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 {
-    const struct phx__detect_link *l = detect_link_of(d, node);
+    const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     return l != NULL && l->monitor;
 }
 
-const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
-{
-    return detect_find(d, node);
-}
-
-const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
-{
-    return detect_link_of(d, node);
-}
-
 void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = detect_find(d, node);
+    struct phx__detect_node *n = phx__detect_node_of(d, node);
 
     if (n == NULL)
         return;

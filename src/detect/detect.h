@@ -64,7 +64,7 @@ struct phx__detect {
     uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
     uint32_t monitors;     /* how many we have */
     uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
-    int blind;             /* input that arrived during a stall has not been read yet */
+    int blind;             /* input that arrived during a stall has not been read: the owner clears it */
     uint64_t last_step;    /* 0: there was none */
     uint64_t stalled;      /* sum of all own stalls */
     uint64_t blind_until;  /* blind ends then at the latest; waking */
@@ -83,8 +83,6 @@ PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
 /* A step begins. Call it before any other of these functions and before timers are taken. A step that is
  * much later than the earliest timer is an own stall: deadlines move by the gap. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
-/* Everything that had arrived on any link when this step began has been read. */
-PHX_PRIVATE void phx__detect_all_read(struct phx__detect *d);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
@@ -99,8 +97,9 @@ PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uin
                                        int watched, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
-/* There is reason to doubt the link: asks for a sign of life, and gives the link up without one. */
-PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t now);
+/* There is reason to doubt the link: asks for a sign of life within this time, and gives the link up without
+ * one. */
+PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now);
 /* A rumour says that node is silent. 1: believe it so far as to pass it on. */
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
@@ -111,8 +110,8 @@ PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int 
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
-PHX_PRIVATE const struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
-PHX_PRIVATE const struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
 PHX_PRIVATE void phx__detect_forget(struct phx__detect *d, uint32_t node);
 /* A timer of kind PHX__TIMER_DETECT_LINK or PHX__TIMER_DETECT_NODE fired. */
 PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now);

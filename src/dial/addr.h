@@ -13,8 +13,8 @@ enum phx__dial_addr_met {
     PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. The addresses of a node stand in one block, with the texts of the paths, which few
- * have, behind them: a struct phx_address is 126 bytes, nearly all of them room for a path. */
+/* One address of a target. The addresses of a node stand in one block, with the texts of the paths behind
+ * them: a struct phx_address is 126 bytes, nearly all of them room for a path, which few have. */
 struct phx__dial_addr {
     uint64_t tried_at; /* when the last dial ended; 0: not tried */
     uint32_t slot;     /* number of the dial under way, or PHX__NONE */

@@ -10,19 +10,19 @@
  *        +------- back-off <---------------------------------------------------+
  *
  * Within a round addresses race (RFC 8305): one after the other, 250 ms apart or as soon as one fails,
- * families in turn, and the first link wins and ends the rest. Between rounds the target backs off
- * (backoff.c). Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
- * partitions heal without anybody's help.
+ * families in turn, and the first link wins and ends the rest. Between rounds the wait is random up to a
+ * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
+ * moment. Nothing is ever given up: a dead node is still dialled, rarely and for ever, which is how
+ * partitions heal by themselves.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials. All other calls merely move
- * timers. So the order of dials is the order in which they came due; max_dials holds at every instant; and no
- * call of the host, however timed, recurses through the transport. A dial that ends while a target waits sets
- * off the timer of the first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
+ * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
+ * of the host recurses through the transport. A dial that ends while a target waits sets off the timer of the
+ * first in the queue. While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the two ids; the other one waits a second and then dials too, for it may
- * be the only one that can (the peer is behind a NAT, or not told of us yet). Nobody is favoured: the hash of
- * the pair says whether the smaller or the larger id goes first.
+ * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too,
+ * for it may be the only one that can (the peer is behind a NAT, or not told of us yet).
  *
  * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
  * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
@@ -33,37 +33,36 @@
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (pick.c). The graph of picks is a random one: with 8 out of each it is connected but for a chance
- * too small to see. A node that has max_links links dials only hubs it lacks.
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
+ * small to see. A node that has max_links links dials only hubs it lacks.
  *
- * A refusal is the word of nobody in particular: it says why, but not who. Only the ANSWER proves that, and
- * so only phx__dial_meet ends a round early or gives an address up. And nothing is given up for good: an
- * address that seems to be this node itself rests for ten times retry_max (a stranger may have said so, or
- * the address has moved), and so does a node at all of whose addresses others have proved to live, which is
- * what remains of every life of a process that is started again at its port.
+ * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
+ * round early or gives an address up. Nothing is given up for good: an address that seems to be this node
+ * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
+ * node at all of whose addresses others have proved to live, such as a process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). It differs from the paper (section 4.1, step 1), which dials every address it
  * hears of at once and once. */
 #include "dial/dial.h"
-#include "dial/backoff.h"
 
+/* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
+ * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
+#define DIAL_DEAD_ROUNDS 10u
+#define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake over a slow path, or two, or on a host under load, where an
- * earlier dial would only make duplicates. The jitter keeps a node that learns of a thousand others at once
- * from dialling them all at once. */
+/* The other side's start: a dial and handshake, or two, over a slow path. The jitter keeps a node that learns
+ * of a thousand others from dialling them all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
-/* A card with new addresses reaches everybody within milliseconds; its owner should not be hit by all of them
- * in the same one. */
+/* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
 /* "We have a link already": then it shows up here in far less than this. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
-/* A peer reached through relays may be behind a firewall that comes down, and a direct path is worth a dial
- * now and then: once a minute at the latest. */
+/* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
 /* This node has moved to another network: whatever failed may work. Not all in the same moment. */
 #define DIAL_MOVED_JITTER_US PHX__SECOND
@@ -79,20 +78,13 @@ enum dial_verdict {
 
 /* ---- Small questions */
 
-static void dial_clock(struct phx__dial *d, uint64_t now)
-{
-    if (now > d->now)
-        d->now = now;
-}
-
 /* Uniform in low..high. */
 static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
-    return phx__dial_backoff_between(d->rnd, low, high);
+    return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* Of links only how long they lasted matters. Ticks come round after 50 days; one that lasted just that long
- * and a second is taken for a short one, and its next dial waits for a moment. */
+/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
 static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
@@ -112,7 +104,7 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
     if (d->links >= d->limits.max_links)
         return 0;
     return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
-           || phx__dial_pick_has(&d->targets.picks, t->node);
+           || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -142,14 +134,25 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
 
+/* The wait for what most probably fails again. */
 static uint64_t dial_slow(const struct phx__dial *d)
 {
-    return phx__dial_backoff_slow(d->limits.retry_max_us);
+    uint64_t most = d->limits.retry_max_us;
+
+    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
 }
 
+/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
 static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
-    return phx__dial_backoff_next(d->rnd, d->limits.retry_min_us, d->limits.retry_max_us, hub, failures);
+    uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
+    uint32_t shift = failures < 63 ? failures : 63;
+
+    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+        high = dial_slow(d);
+    if (d->limits.retry_min_us <= high >> shift)
+        high = d->limits.retry_min_us << shift;
+    return dial_between(d, low < high ? low : high, high);
 }
 
 /* ---- The queue of due targets */
@@ -187,11 +190,10 @@ static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_has_room(const struct phx__dial *d, uint64_t *next)
 {
     return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), d->now, next);
+                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue; or it does when one of those
- * under way may have to give way. */
+/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
 static void dial_kick(struct phx__dial *d)
 {
     uint64_t at;
@@ -199,7 +201,7 @@ static void dial_kick(struct phx__dial *d)
     if (d->head == PHX__NONE)
         return;
     if (dial_has_room(d, &at))
-        at = d->now;
+        at = *d->now;
     else if (d->room_at < at)
         at = d->room_at;
     if (at != UINT64_MAX)
@@ -295,7 +297,7 @@ static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t 
         return;
     }
     /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - d->now ? d->now + delay : UINT64_MAX - 1;
+    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
     dial_set(d, t, at > first ? at : first);
 }
 
@@ -311,7 +313,7 @@ static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t) && d->now + delay < dial_due_at(d, t))
+    if (!t->round && !t->queued && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
         dial_plan(d, t, delay);
 }
 
@@ -322,8 +324,7 @@ static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64
     dial_hasten(d, t, jitter);
 }
 
-/* The wait after duplicates doubles as well: perhaps the peer has not noticed yet that its link with us is
- * dead, or somebody never says who answers. */
+/* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
 static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
@@ -339,11 +340,11 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 
     if (t->verdict == DIAL_BARRED) {
         delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, d->now)) {
+    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < PHX__DIAL_DEAD_ROUNDS)
-            t->failures = PHX__DIAL_DEAD_ROUNDS;
+        if (t->failures < DIAL_DEAD_ROUNDS)
+            t->failures = DIAL_DEAD_ROUNDS;
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -369,7 +370,7 @@ static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
     if (t->untried == 0)
         dial_settle(d, t);
     else if (!t->queued)
-        dial_set(d, t, d->now);
+        dial_set(d, t, *d->now);
 }
 
 /* Takes down how an address ended. */
@@ -379,7 +380,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
-    t->at[i].tried_at = d->now;
+    t->at[i].tried_at = *d->now;
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
@@ -397,7 +398,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* How long the first of these addresses must be left alone. */
 static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
 {
-    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, d->now);
+    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
 }
 
 /* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
@@ -424,7 +425,7 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 /* 1 if the dial is under way. */
 static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, d->now);
+    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
     struct phx_address a;
     int error;
 
@@ -435,7 +436,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__dial_rate_spend(&d->rate, &a, d->now);
+        phx__dial_rate_spend(&d->rate, &a, *d->now);
     error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
     if (error >= 0)
         return 1;
@@ -448,13 +449,13 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, d->now) && dial_courtesy(d, t) > 0) {
+        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
     }
     t->fresh = 0;
-    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), d->now);
+    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now);
     if (t->untried == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
@@ -481,21 +482,19 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
     do {
         i = dial_next_address(d, t);
     } while (i != PHX__NONE && !dial_begin(d, t, i));
-    /* If others are busy with all that is left, a round that tried something else is over, and one that did
-     * not waits for them. */
+    /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
         uint64_t ban = dial_ban(d, t, t->untried);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
-        dial_set(d, t, d->now + DIAL_STAGGER_US + ban);
+        dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
     }
     dial_settle(d, t);
 }
 
-/* A target waits: 1 if all slots are in use and one of them gives way. Where a paced start must wait although
- * some are free, none has to. */
+/* A target waits: 1 if all slots are in use and one of them gives way. */
 static int dial_make_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
@@ -503,9 +502,9 @@ static int dial_make_room(struct phx__dial *d)
 
     if (d->slots.free != PHX__NONE)
         d->room_at = UINT64_MAX;
-    if (d->slots.free != PHX__NONE || (d->room_at > d->now && d->room_at != UINT64_MAX))
+    if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
         return 0;
-    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, d->now, &d->room_at), &i);
+    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i);
     if (t == NULL)
         return 0;
     dial_abandon(d, t, i);
@@ -516,8 +515,7 @@ static int dial_make_room(struct phx__dial *d)
 
 /* ---- Addresses */
 
-/* Other addresses for a target: what stays keeps its dial and its error. 1 if some are new, 0, or PHX_ENOMEM:
- * nothing changed. */
+/* Other addresses for a target: what stays keeps its dial. 1 if some are new, 0, or PHX_ENOMEM. */
 static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                         uint32_t n)
 {
@@ -568,8 +566,8 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
     /* New addresses, new hope. Sooner than planned, never later. */
     t->failures = 0;
     delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t)) && d->now + delay < dial_due_at(d, t))
-        dial_set(d, t, d->now + delay);
+    if (!t->queued && (t->round || dial_may_dial(d, t)) && *d->now + delay < dial_due_at(d, t))
+        dial_set(d, t, *d->now + delay);
     return 0;
 }
 
@@ -577,45 +575,28 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
 static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t = NULL;
+    struct phx__dial_target *t;
 
-    if (!phx__dial_target_can_wait(ts, node, d->limits.max_links)
-        && (t = phx__dial_target_new(ts, node, a, n)) == NULL)
+    if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
         return PHX_ENOMEM;
-    ts->known += !ts->nodes[node].linked;
-    phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    phx__dial_start_news(&d->start, d->now);
-    if (t == NULL) {
-        ts->nodes[node].target = PHX__DIAL_LATENT;
-        ts->latent++;
+    phx__dial_start_news(&d->start, *d->now);
+    if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    }
     t->fresh = PHX__DIAL_START_PATIENCE;
     dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
     return 0;
 }
 
-/* A node has no addresses any more. If it was a pick, the next one is looked for among all: a chance of
- * PHX__DIAL_PICKS in n, so PHX__DIAL_PICKS looks a loss on average. */
+/* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
 static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
     if (dial_node(d, node)->target == 0)
         return;
     if (t != NULL)
         dial_rest(d, t);
-    phx__dial_target_drop(ts, node);
-    ts->known -= !ts->nodes[node].linked;
-    if (!phx__dial_pick_drop(&ts->picks, node))
-        return;
-    node = phx__dial_target_next_pick(ts);
-    if (node == PHX__NONE)
-        return;
-    phx__dial_pick_offer(&ts->picks, ts->ids, node);
-    t = phx__dial_target_wake(ts, node);
-    if (t != NULL)
+    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -627,8 +608,7 @@ static int dial_bounds(const struct phx__dial *d)
     return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
 }
 
-/* If a bound that held before does not hold any more, targets at rest may dial again. This looks at all of
- * them, but a bound is crossed rarely beside the events that do not cross it. */
+/* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;
@@ -645,7 +625,8 @@ static void dial_relax(struct phx__dial *d, int before)
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                    struct phx__timers *timers, struct phx__rnd *rnd,
-                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
+                   const uint64_t *now, const struct phx__dial_limits *limits,
+                   const struct phx__dial_ops *ops)
 {
     memset(d, 0, sizeof *d);
     d->targets.mem = mem;
@@ -654,6 +635,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
     d->targets.addresses = ops->addresses;
     d->targets.ctx = ops->ctx;
     d->rnd = rnd;
+    d->now = now;
     d->ops = *ops;
     d->limits = *limits;
     d->targets.free = d->head = d->tail = PHX__NONE;
@@ -674,34 +656,22 @@ void phx__dial_free(struct phx__dial *d)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
-    phx__dial_slot_free(&d->slots);
+    phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
     phx__ratelimit_free(&d->rate);
     memset(d, 0, sizeof *d);
 }
 
-void phx__dial_listening(struct phx__dial *d, int yes)
-{
-    d->listening = yes;
-}
-
-/* Are these its addresses, in whatever order? */
-static int dial_is_at(const struct phx__dial_target *t, const struct phx_address *a, uint32_t n)
-{
-    return phx__dial_addr_is_same(t->at, t->count, a, n);
-}
-
-int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now)
+int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
     uint32_t n = phx__dial_addr_order(a, count, order), k;
     struct phx__dial_target *t;
 
-    dial_clock(d, now);
     if (n == 0)
         return PHX_EINVAL;
     for (k = 0; k < ts->hub_count; k++)
-        if (dial_is_at(&ts->at[ts->hubs[k]], order, n))
+        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, order, n))
             return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
@@ -712,15 +682,13 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     return 0;
 }
 
-int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count,
-                        uint64_t now)
+int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int before = dial_bounds(d), err = 0;
 
-    dial_clock(d, now);
     if (node == PHX__SELF)
         return 0;
     if (n > 0 && phx__dial_target_reserve(&d->targets, node) != 0)
@@ -729,7 +697,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !dial_is_at(t, order, n)) /* without a target, its card says them */
+    else if (t != NULL && !phx__dial_addr_is_same(t->at, t->count, order, n)) /* else its card says them */
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
@@ -753,14 +721,14 @@ static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int erro
         phx__dial_addr_address(t->at, i, &a);
         phx__dial_rate_return(&d->rate, &a, !t->hub);
     }
-    phx__dial_start_learn(&d->start, d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
-                          d->now);
+    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now)
+int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -768,7 +736,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
-    dial_clock(d, now);
     error = phx__dial_target_reserve(&d->targets, node);
     dial_won(d, slot, node, error);
     if (error != 0)
@@ -778,8 +745,8 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now
     d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->start.linked_at = d->now;
-    n->up_at = dial_tick(d->now);
+    d->start.linked_at = *d->now;
+    n->up_at = dial_tick(*d->now);
     for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
@@ -797,7 +764,7 @@ static void dial_unmeet(struct phx__dial *d, uint32_t node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
+void phx__dial_down(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -805,7 +772,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     uint64_t delay;
     uint32_t count;
 
-    dial_clock(d, now);
     if (!dial_node(d, node)->linked)
         return;
     n = &d->targets.nodes[node];
@@ -813,7 +779,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    if (dial_tick(d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
+    if (dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
@@ -840,28 +806,25 @@ void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now)
+void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
 
     PHX_ASSERT(error < 0);
-    dial_clock(d, now);
     if (t == NULL)
         return;
     dial_close(d, t, i);
     dial_note(d, t, i, error);
-    /* An unproved "duplicate" is true most of the time, and then the link shows up here before the next
-     * address is due. */
+    /* An unproved "duplicate" is mostly true: then the link shows up before the next address is due. */
     if (error != PHX_EDUPLICATE || t->untried == 0)
         dial_go_on(d, t);
 }
 
-void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
+void phx__dial_want(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t;
 
-    dial_clock(d, now);
     /* Without memory the wish is lost. It comes again with the next message. */
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
@@ -880,12 +843,11 @@ void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now)
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now)
+void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
     int was = dial_node(d, node)->reachable;
 
-    dial_clock(d, now);
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
@@ -893,20 +855,18 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t
         dial_forgive(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_moved(struct phx__dial *d, uint64_t now)
+void phx__dial_moved(struct phx__dial *d)
 {
     uint32_t i;
 
-    dial_clock(d, now);
     for (i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_told_all(struct phx__dial *d, uint64_t now)
+void phx__dial_told_all(struct phx__dial *d)
 {
-    dial_clock(d, now);
-    if (phx__dial_start_told_all(&d->start, d->now))
+    if (phx__dial_start_told_all(&d->start, *d->now))
         dial_kick(d);
 }
 
@@ -956,17 +916,16 @@ void phx__dial_stop(struct phx__dial *d)
             dial_rest(d, &d->targets.at[i]);
 }
 
-void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now)
+void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
     struct phx__dial_target *t;
     uint64_t next;
 
-    dial_clock(d, now);
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
     if (!d->targets.at[arg].queued)
         dial_push(d, &d->targets.at[arg]);
-    if (phx__dial_start_asks(&d->start, d->targets.known, d->now))
+    if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
     while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
         dial_unqueue(d, t);

@@ -40,53 +40,50 @@ struct phx__dial {
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
     uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
-    int listening;       /* this node can be dialled */
+    int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
-    uint64_t now;        /* the latest time told, for calls that are not told */
+    const uint64_t *now; /* the owner's clock, which never runs backwards */
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                                struct phx__timers *timers, struct phx__rnd *rnd,
-                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
+                               const uint64_t *now, const struct phx__dial_limits *limits,
+                               const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
-/* This node accepts links: its peers may dial it, so of two listening nodes only one dials at first. */
-PHX_PRIVATE void phx__dial_listening(struct phx__dial *d, int yes);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
  * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count, uint64_t now);
+PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* What `node` says of its own addresses replaces what was known of it. count 0: it cannot be dialled.
  * PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
-                                    uint32_t count, uint64_t now);
+                                    uint32_t count);
 /* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
-PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot, uint64_t now);
-PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, uint64_t now);
-/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here), and up or a result
- * will follow. Without it a PHX_EDUPLICATE may come from anybody: the other addresses are tried, and a hub is
- * dialled on, since it could not be told from one without a link. */
+PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
+PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
+/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here).
+ * Without it a PHX_EDUPLICATE may come from anybody: other addresses are tried, and a hub is dialled on. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
  * for ten times retry_max. Dials that are over or abandoned are ignored. */
-PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error, uint64_t now);
+PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error);
 /* Somebody wants to send to node over a direct link: dial even beyond the bound, until a link is up. */
-PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 /* There is a route to the node, or there is none. What failed before it was back may work now. */
-PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable, uint64_t now);
+PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own: it is in another network. */
-PHX_PRIVATE void phx__dial_moved(struct phx__dial *d, uint64_t now);
+PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
-PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d, uint64_t now);
+PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
-/* The node left or is forgotten: dial no more. A link with it stays one until phx__dial_down, which must come
- * before its index is used again. */
+/* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
 /* PHX__TIMER_DIAL fired with this argument. */
-PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg, uint64_t now);
+PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);
 
 #endif

@@ -1,17 +1,15 @@
 /* rate.c - how often a node dials the addresses that it was told by others. */
 
-/* A member that lies may announce any address for any number of nodes, and everybody believes it: that is how
- * discovery works. Without a bound one liar turns a cluster of a thousand nodes into a thousand machines that
- * knock at a victim's door, as often as the liar sends a new card. So a node dials what it was told by others
- * at the least of three rates:
+/* A member that lies may announce any address for any number of nodes, and everybody believes it. Without a
+ * bound one liar turns a thousand nodes into a thousand machines that knock at a victim's door, as often as
+ * the liar sends a new card. So a node dials what it was told by others at the least of three rates:
  *
  *   - one address: 16 times, then once in 30 s. An honest node that is down is tried ten times within half a
- *     minute and then more rarely than that (see dial.c), so it never feels this rate. A node that has proved
- *     that it lives at the address is forgiven what was spent, so a flapping one does not feel it either.
+ *     minute and then more rarely (dial.c), so it never feels this rate. Nor does a flapping one: if it has
+ *     proved that it lives at the address, it is forgiven what was spent.
  *   - one host, whatever the port: 128 times, as many as a large machine has processes, then 8 a second. Not
  *     for the loopback: there the victim would be this very machine.
- *   - all together: 1024 times, then 64 a second. A full mesh of the default size starts without noticing;
- *     what a liar adds later is slow.
+ *   - all together: 1024 times, then 64 a second, which a full mesh of the default size never notices.
  *
  * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
  * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are

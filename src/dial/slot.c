@@ -1,13 +1,13 @@
 /* slot.c - dials under way: their numbers, whose they are, and which one gives way. */
 
-/* A dial through a firewall that swallows it lasts as long as our patience, seconds, and a site behind one
- * has hundreds of addresses. If these could hold all of max_dials, a node that is there and would answer at
- * once would have to wait for them. So a dial that has had no answer of any kind for longer than an answer
- * takes *lingers*, and at most a quarter of all slots may linger while a target waits: beyond that the oldest
- * gives way, and counts as timed out. When nobody waits, all have their full time.
+/* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
+ * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
+ * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
+ * quarter of all slots may linger while a target waits: beyond that the oldest gives way, and counts as timed
+ * out.
  *
- * Nothing is remembered of firewalls from one dial to the next, since they come and go. Of each address it is
- * remembered that it was silent last time; then it is the last to be tried. */
+ * Of firewalls nothing is remembered, since they come and go, but that an address was silent last time: then
+ * it is the last to be tried. */
 #include "dial/slot.h"
 
 /* The first SYN may be lost; the second is sent after a second (RFC 6298, section 2.1) and answered within a
@@ -24,7 +24,6 @@ int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_
 
     PHX_ASSERT(count > 0);
     memset(s, 0, sizeof *s);
-    s->mem = mem;
     s->free = PHX__NONE;
     s->at = phx__mem_zero(mem, count * sizeof *s->at);
     if (s->at == NULL)
@@ -37,12 +36,6 @@ int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_
     return 0;
 }
 
-void phx__dial_slot_free(struct phx__dial_slots *s)
-{
-    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
-    memset(s, 0, sizeof *s);
-}
-
 uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address, uint64_t now)
 {
     uint32_t k = s->free;
@@ -53,7 +46,6 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     slot->address = (uint8_t)address;
     slot->answered = 0;
     slot->since = now;
-    s->open++;
     if (k == s->count)
         s->count++;
     return (uint32_t)slot->generation << 16 | k;
@@ -68,7 +60,6 @@ void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
     /* The latest freed comes first, so all in use are near the front, where others look. */
     slot->next = s->free;
     s->free = number & 0xffff;
-    s->open--;
 }
 
 struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)

@@ -13,16 +13,14 @@ struct phx__dial_slot {
 };
 
 struct phx__dial_slots {
-    struct phx__mem *mem;
     struct phx__dial_slot *at;
-    uint32_t capacity, open;
+    uint32_t capacity;
     uint32_t count; /* all that are in use are below */
     uint32_t free;  /* PHX__NONE: all are in use */
 };
 
 /* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
-PHX_PRIVATE void phx__dial_slot_free(struct phx__dial_slots *s);
 /* One of the free slots: its number, which is never PHX__NONE and not used again for long. */
 PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address,
                                          uint64_t now);

@@ -2,29 +2,25 @@
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows. If the other dials take the processors before, that is late: the hub gets its turn once in a
- * round of all, and a round is as long as what each does in its turn. With 64 dials at once a hundred
- * processes on two cores need half a second for a round, and news takes several. Waiting until the hub is
- * done is no cure: a slow hub looks the same as one that is done, and when the wait was too short, all dial
- * at once after all (one start in five of 200 nodes took seconds).
+ * it knows. That is late if the other dials take the processors before: with 64 dials at once a hundred
+ * processes on two cores need half a second until each has had its turn, and news takes several turns of the
+ * hub. To wait until the hub is done is no cure, since a slow hub looks the same.
  *
  * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
  *
  *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
- *     the node that told of the last one is asked for a BEAT. If its digest is ours, it knows no more than we
- *     do: that was all, and dialling begins. Its answer is as late as the hub is, and while nobody dials, the
- *     hub is not late. A node that never answers, or always knows more, is not waited for long. News stops
- *     the dialling again, so those that come late get their turn, too; but news that never ends, be it true
- *     or made up, does not stop it for ever.
+ *     the node that told of the last one is asked for a BEAT. If its digest is ours, that was all, and
+ *     dialling begins. A node that never answers, or always knows more, is not waited for long. News stops
+ *     the dialling again, but news that never ends, be it true or made up, does not stop it for ever.
  *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
- *     that came slowly, as TCP does with segments. Over long ways more at once are needed; where the
- *     processor is the bottleneck, more only make the rounds longer, until dials time out and start over.
+ *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
+ *     only last longer, until they time out and start over.
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
  *   - Traffic (phx__dial_want) does not wait.
  *   - The side that leaves the dial to the other goes on doing so while links keep coming: the other one has
- *     not forgotten, it has not had its turn yet. A second dial for want of patience makes work for all. */
+ *     not had its turn yet. */
 #include "dial/start.h"
 
 /* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
@@ -43,9 +39,8 @@
 #define START_NEWS_US (5 * PHX__SECOND)
 /* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
-/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more:
- * hundreds of them must not keep those waiting that would answer. Nor does one that was answered and is no
- * link long after: that is a process which is stopped, or has very much to do. */
+/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
+ * does one that was answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US (250 * PHX__MS)
 #define START_STUCK_US PHX__SECOND
 /* The window at first, and at least. A link is slow that took longer than START_SLOW_TIMES the quickest and

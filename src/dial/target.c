@@ -2,12 +2,76 @@
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
  * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. The addresses are on their cards, so ops.addresses can tell them when they are needed: when
- * somebody sends to the node, when it becomes a pick, or when so many others are gone that all may be
- * dialled. A host of this room without ops.addresses gives every node its target at once.
+ * addresses. ops.addresses tells them from the cards when they are needed: when somebody sends to the node,
+ * when it becomes a pick, or when so many others are gone that all may be dialled. Without ops.addresses
+ * every node has its target at once.
  *
- * A target that finds no memory when it is needed is tried again with the next of these events. */
+ * A target that finds no memory when it is needed is tried again with the next of these events.
+ *
+ * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
+ * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
 #include "dial/target.h"
+
+/* ---- Picks */
+
+/* The lower, the better. */
+static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
+{
+    /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
+     * 8 picks would make only 8 links a node, all of them among close friends. */
+    return phx__map_mix(phx__id_hash(&ts->ids->at[PHX__SELF])
+                        ^ phx__id_hash(&ts->ids->at[node]) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Which of the picks it is, or pick_count. */
+static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+{
+    uint32_t i;
+
+    for (i = 0; i < ts->pick_count && ts->picks[i].node != node; i++)
+        ;
+    return i;
+}
+
+int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return target_find_pick(ts, node) < ts->pick_count;
+}
+
+/* Would this node be picked? */
+static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
+{
+    return ts->pick_count < PHX__DIAL_PICKS || ts->picks[ts->pick_count - 1].score > target_score(ts, node);
+}
+
+/* Picks this node if it should be; then the worst of the picks may have to go. */
+static void target_pick(struct phx__dial_targets *ts, uint32_t node)
+{
+    uint64_t score = target_score(ts, node);
+    uint32_t i;
+
+    if (!target_is_good(ts, node))
+        return;
+    i = ts->pick_count < PHX__DIAL_PICKS ? ts->pick_count++ : ts->pick_count - 1;
+    for (; i > 0 && ts->picks[i - 1].score > score; i--)
+        ts->picks[i] = ts->picks[i - 1];
+    ts->picks[i].score = score;
+    ts->picks[i].node = node;
+}
+
+/* The best node with addresses that is no pick, or PHX__NONE. */
+static uint32_t target_next_pick(const struct phx__dial_targets *ts)
+{
+    uint32_t node, next = PHX__NONE;
+
+    for (node = 0; node < ts->node_capacity; node++)
+        if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
+            && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
+            next = node;
+    return next;
+}
+
+/* ---- Targets */
 
 struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
@@ -38,22 +102,6 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
-}
-
-void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
-{
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-
-    ts->nodes[node].target = 0;
-    if (t == NULL) {
-        ts->latent--;
-        return;
-    }
-    phx__timer_drop(ts->timers, t->timer);
-    phx__dial_addr_free(ts->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = ts->free;
-    ts->free = (uint32_t)(t - ts->at);
 }
 
 const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
@@ -93,12 +141,21 @@ int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct p
     return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
-int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links)
+int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
+                           uint32_t n, uint32_t max_links)
 {
-    uint32_t known = ts->known + !ts->nodes[node].linked;
+    struct phx__dial_node *of = &ts->nodes[node];
+    uint32_t known = ts->known + !of->linked;
 
-    return ts->addresses != NULL && known > max_links && !ts->nodes[node].wanted
-           && !phx__dial_pick_takes(&ts->picks, ts->ids, node);
+    if (ts->addresses != NULL && known > max_links && !of->wanted && !target_is_good(ts, node)) {
+        of->target = PHX__DIAL_LATENT;
+        ts->latent++;
+    } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
+        return PHX_ENOMEM;
+    }
+    ts->known = known;
+    target_pick(ts, node);
+    return 0;
 }
 
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
@@ -127,19 +184,33 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
     return ts->latent < before;
 }
 
-uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts)
+static void target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
-    uint64_t score, least = UINT64_MAX;
-    uint32_t node, next = PHX__NONE;
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = (uint32_t)(t - ts->at);
+}
 
-    for (node = 0; node < ts->node_capacity; node++) {
-        if (ts->nodes[node].target == 0 || phx__dial_pick_has(&ts->picks, node))
-            continue;
-        score = phx__dial_pick_score(ts->ids, node);
-        if (next == PHX__NONE || score < least) {
-            next = node;
-            least = score;
-        }
-    }
-    return next;
+struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+{
+    struct phx__dial_target *t = phx__dial_target_of(ts, node);
+    uint32_t pick = target_find_pick(ts, node);
+
+    ts->nodes[node].target = 0;
+    ts->known -= !ts->nodes[node].linked;
+    if (t != NULL)
+        target_free(ts, t);
+    else
+        ts->latent--;
+    if (pick == ts->pick_count)
+        return NULL;
+    for (ts->pick_count--; pick < ts->pick_count; pick++)
+        ts->picks[pick] = ts->picks[pick + 1];
+    node = target_next_pick(ts);
+    if (node == PHX__NONE)
+        return NULL;
+    target_pick(ts, node);
+    return phx__dial_target_wake(ts, node);
 }

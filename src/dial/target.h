@@ -2,10 +2,11 @@
 #ifndef PHX_DIAL_TARGET_H
 #define PHX_DIAL_TARGET_H
 #include "dial/addr.h"
-#include "dial/pick.h"
+#include "base/id.h"
 #include "base/timer.h"
 
 #define PHX__DIAL_HUBS 64u
+#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond max_links */
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
@@ -29,6 +30,11 @@ struct phx__dial_node { /* what is known of a node besides its addresses */
     uint8_t reachable; /* there is some route */
 };
 
+struct phx__dial_pick {
+    uint64_t score;
+    uint32_t node;
+};
+
 struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -43,15 +49,21 @@ struct phx__dial_targets {
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
-    struct phx__dial_picks picks; /* nodes dialled also beyond max_links */
+    struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond max_links; ascending scores */
+    uint32_t pick_count;
 };
 
 /* A target at rest for a node, or for a hub (PHX__NONE). NULL: no memory, nothing changed. Targets may move
  * in memory, here and in phx__dial_target_wake. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node that had addresses has none any more. */
-PHX_PRIVATE void phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* A node that has had no addresses has some. It does without a target while nobody needs one. PHX_ENOMEM:
+ * nothing changed. */
+PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                       const struct phx_address *a, uint32_t n, uint32_t max_links);
+/* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
 /* What is known of a node: nothing, if there is no room for it yet. */
 PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
                                                                uint32_t node);
@@ -65,14 +77,9 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
-/* A node with addresses becomes known: does it do without a target for the time being? */
-PHX_PRIVATE int phx__dial_target_can_wait(const struct phx__dial_targets *ts, uint32_t node,
-                                          uint32_t max_links);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
 /* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
-/* The node that would be the next pick, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_target_next_pick(const struct phx__dial_targets *ts);
 
 #endif

@@ -22,66 +22,42 @@ static uint32_t hello_keys(const struct phx__link_set *s)
     return s->key_count > 0 ? s->key_count : 1;
 }
 
-/* HMAC with one of our keys over the label, the cluster, the hello, this much of the answer, and `last`. */
+/* HMAC with one of our keys for an ANSWER, or for this body of a PROOF: over the cluster and all that was
+ * said before the macs. */
 static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                      const char *label, size_t answer_size, const uint8_t *last, size_t last_size,
-                      uint8_t out[PHX__MAC])
+                      const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
     const struct phx__link_hello *hs = l->hello;
+    const char *label = proof != NULL ? "proof" : "answer";
     uint8_t binding[32];
 
-    phx__sha_hmac_add(&h, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
-    phx__sha_hmac_add(&h, label, strlen(label) + 1);
-    phx__sha_hmac_add(&h, s->cluster, strlen(s->cluster) + 1);
+    phx__sha_add(&h.inner, l->tls != NULL ? "PHX1 TLS " : "PHX1 ", l->tls != NULL ? 9 : 5);
+    phx__sha_add(&h.inner, label, strlen(label) + 1);
+    phx__sha_add(&h.inner, s->cluster, strlen(s->cluster) + 1);
     if (l->tls != NULL && phx__tls_binding(l->tls, binding) == 0)
-        phx__sha_hmac_add(&h, binding, sizeof binding); /* frames came through it, so there is one */
-    phx__sha_hmac_add(&h, hs->hello, hs->hello_size);
-    phx__sha_hmac_add(&h, hs->answer, answer_size);
-    phx__sha_hmac_add(&h, last, last_size);
+        phx__sha_add(&h.inner, binding, sizeof binding); /* frames came through it, so there is one */
+    phx__sha_add(&h.inner, hs->hello.data, hs->hello.size);
+    phx__sha_add(&h.inner, hs->answer.data, hs->answer.size - (proof != NULL ? 0 : 2 * PHX__MAC));
+    if (proof != NULL)
+        phx__sha_add(&h.inner, proof, size - PHX__MAC);
     phx__sha_hmac_end(&h, out);
 }
 
-static void hello_answer_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                             uint8_t out[PHX__MAC])
+/* The first of our keys that made one of two macs, or PHX__NONE. All are computed, so that the time tells
+ * nothing. */
+static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__link *l, const uint8_t *proof,
+                             size_t size, const uint8_t mac[PHX__MAC], const uint8_t other[PHX__MAC])
 {
-    hello_mac(s, l, key, "answer", l->hello->answer_size - 2 * PHX__MAC, NULL, 0, out);
-}
-
-static void hello_proof_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
-                            const uint8_t *body, size_t size, uint8_t out[PHX__MAC])
-{
-    hello_mac(s, l, key, "proof", l->hello->answer_size, body, size - PHX__MAC, out);
-}
-
-/* The first of our keys that made one of the macs of an ANSWER, or PHX__NONE. All are computed, so that the
- * time tells nothing. */
-static uint32_t hello_common_key(const struct phx__link_set *s, const struct phx__link *l,
-                                 const struct phx__answer *a)
-{
-    uint32_t key, common = PHX__NONE;
-    uint8_t mac[PHX__MAC];
+    uint32_t key, found = PHX__NONE;
+    uint8_t ours[PHX__MAC];
 
     for (key = hello_keys(s); key-- > 0;) {
-        hello_answer_mac(s, l, key, mac);
-        if (phx__sha_equal(mac, a->mac) | phx__sha_equal(mac, a->mac_other))
-            common = key;
+        hello_mac(s, l, key, proof, size, ours);
+        if (phx__sha_equal(ours, mac) | phx__sha_equal(ours, other))
+            found = key;
     }
-    return common;
-}
-
-static int hello_proof_is_good(const struct phx__link_set *s, const struct phx__link *l,
-                               const struct phx__frame *f, const uint8_t mac[PHX__MAC])
-{
-    uint32_t key;
-    uint8_t ours[PHX__MAC];
-    int good = 0;
-
-    for (key = 0; key < hello_keys(s); key++) {
-        hello_proof_mac(s, l, key, f->body, f->size, ours);
-        good |= phx__sha_equal(ours, mac);
-    }
-    return good;
+    return found;
 }
 
 void phx__link_hello_rekey(struct phx__link_set *s)
@@ -105,16 +81,28 @@ void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
     s->cluster = cluster;
 }
 
-static int hello_keep(uint8_t *to, size_t capacity, size_t *size, const uint8_t *from, size_t n)
+static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
-    if (n > capacity)
+    if (size > sizeof to->data)
         return PHX_EPROTO;
-    memcpy(to, from, n);
-    *size = n;
+    memcpy(to->data, from, size);
+    to->size = size;
     return 0;
 }
 
 /* ---- What is said */
+
+/* Encodes a message, which out_control_end then sends. kept may be NULL. */
+static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
+                     struct phx__link_body *kept, struct phx__writer *w)
+{
+    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+
+    if (err != 0)
+        return err;
+    phx__wire_link_put(w, type, 0, 0, body);
+    return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+}
 
 static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
@@ -129,13 +117,10 @@ static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
     h.id = *s->self;
     h.incarnation = s->incarnation;
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
-        || (err = phx__link_out_control(s, l, sizeof l->hello->hello, &w)) != 0)
+        || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
-    phx__wire_link_put_hello(&w, &h);
-    err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size,
-                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
     l->state = PHX__LINK_HELLO;
-    return err ? err : phx__link_out_control_end(s, l, &w);
+    return phx__link_out_control_end(s, l, &w);
 }
 
 /* The macs of an ANSWER that ends here. */
@@ -160,18 +145,13 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
-        || (err = phx__link_out_control(s, l, sizeof l->hello->answer, &w)) != 0)
+        || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
         return err;
-    phx__wire_link_put_answer(&w, &a);
-    err = hello_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size,
-                     w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER);
-    if (err != 0)
-        return err;
-    hello_answer_mac(s, l, 0, a.mac);
+    hello_mac(s, l, 0, NULL, 0, a.mac);
     if (hello_keys(s) > 1)
-        hello_answer_mac(s, l, 1, a.mac_other);
+        hello_mac(s, l, 1, NULL, 0, a.mac_other);
     hello_put_macs(w.data + w.size, &a);
-    hello_put_macs(l->hello->answer + l->hello->answer_size, &a);
+    hello_put_macs(l->hello->answer.data + l->hello->answer.size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_out_control_end(s, l, &w);
 }
@@ -186,11 +166,9 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
     s->ops->introduce(s->ctx, l, &l->said);
     p.own = l->said;
     p.observed = l->address;
-    if ((err = phx__link_out_control(s, l, 256, &w)) != 0)
+    if ((err = hello_put(s, l, PHX__PROOF, &p, NULL, &w)) != 0)
         return err;
-    phx__wire_link_put_proof(&w, &p);
-    hello_proof_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, p.mac);
-    memcpy(w.data + w.size - PHX__MAC, p.mac, PHX__MAC);
+    hello_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, w.data + w.size - PHX__MAC);
     return phx__link_out_control_end(s, l, &w);
 }
 
@@ -210,7 +188,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
-    int err = phx__wire_link_get_hello(f, &h);
+    int err = phx__wire_link_get(f, PHX__HELLO, &h);
 
     if (err != 0)
         return err;
@@ -220,7 +198,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = hello_keep(l->hello->hello, sizeof l->hello->hello, &l->hello->hello_size, f->body, f->size)))
+    if ((err = hello_keep(&l->hello->hello, f->body, f->size)) != 0)
         return err;
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -239,16 +217,15 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
 {
     struct phx__answer a;
     uint32_t key;
-    int err = phx__wire_link_get_answer(f, &a);
+    int err = phx__wire_link_get(f, PHX__ANSWER, &a);
 
     if (err != 0)
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if ((err = hello_keep(l->hello->answer, sizeof l->hello->answer, &l->hello->answer_size, f->body,
-                          f->size)))
+    if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
-    key = hello_common_key(s, l, &a);
+    key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
     if (key == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
@@ -263,11 +240,11 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
 static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
-    int err = phx__wire_link_get_proof(f, &p);
+    int err = phx__wire_link_get(f, PHX__PROOF, &p);
 
     if (err != 0)
         return err;
-    if (!hello_proof_is_good(s, l, f, p.mac))
+    if (hello_key_of(s, l, f->body, f->size, p.mac, p.mac) == PHX__NONE)
         return PHX_EKEY;
     /* Since the answer another link with this node may have come up. */
     if ((err = s->ops->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)

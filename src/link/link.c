@@ -53,7 +53,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 
     if (f->type == PHX__REFUSE) {
         l->end.refused = 1;
-        return phx__wire_link_get_refuse(f, &reason) != 0 ? PHX_EPROTO : reason;
+        return phx__wire_link_get(f, PHX__REFUSE, &reason) != 0 ? PHX_EPROTO : reason;
     }
     if (l->state != PHX__LINK_UP)
         return phx__link_hello_frame(s, l, f);
@@ -253,7 +253,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
         return err;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
-    phx__link_out_init(&l->out, s->mem);
+    phx__buf_slices_init(&l->out.stream, s->mem);
+    phx__buf_slices_init(&l->out.control, s->mem);
+    l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
     l->place.from = PHX__NONE;
@@ -280,7 +282,7 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
     if (l->state == PHX__LINK_DIALING || l->out.stream.bytes > 0 || (l->secure && l->tls == NULL)
         || phx__link_out_control(s, l, 64, &w) != 0)
         return;
-    phx__wire_link_put_refuse(&w, reason);
+    phx__wire_link_put(&w, PHX__REFUSE, 0, 0, &reason);
     if (phx__link_out_control_end(s, l, &w) == 0)
         phx__link_out_try(s, l);
 }
@@ -299,7 +301,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
-    phx__link_out_free(&l->out);
+    phx__buf_slices_free(&l->out.stream);
+    phx__buf_slices_free(&l->out.control);
+    phx__buf_block_drop(l->out.tail);
+    l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
     phx__mem_put(s->mem, l->in.stash, l->in.stash_capacity);
     phx__mem_put(s->mem, l->card.data, l->card.capacity);

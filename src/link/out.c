@@ -6,11 +6,10 @@
  * route changes. */
 #include "link/out.h"
 
-/* Data committed to a stream ahead of control frames: two fragments, little enough to pass in 0.1 ms at 10
- * Gbit/s. A stream that takes all that it is offered is offered twice as much the next time, up to eight
- * fragments: few large writes cost less than many, here and at the reader, who is woken by each. A stream
- * that does not take all is offered half as much, so a slow one is soon at the least again. */
-#define OUT_AHEAD (2 * PHX__FRAGMENT)
+/* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
+ * enough to pass in 0.1 ms at 10 Gbit/s. A stream that takes all that it is offered is offered twice as much
+ * the next time, up to eight fragments: few large writes cost less than many, here and at the reader, who is
+ * woken by each. A stream that does not take all is offered half as much, so a slow one is soon at the least again. */
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
@@ -18,21 +17,6 @@
  * It is several times the largest table with the largest cards. */
 #define OUT_CONTROL_MAX (64u << 20)
 #define OUT_IOV 64
-
-void phx__link_out_init(struct phx__link_out *o, struct phx__mem *mem)
-{
-    phx__buf_slices_init(&o->stream, mem);
-    phx__buf_slices_init(&o->control, mem);
-    o->ahead = OUT_AHEAD;
-}
-
-void phx__link_out_free(struct phx__link_out *o)
-{
-    phx__buf_slices_free(&o->stream);
-    phx__buf_slices_free(&o->control);
-    phx__buf_block_drop(o->tail);
-    o->tail = NULL;
-}
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
 {
@@ -145,7 +129,7 @@ static void out_adapt(struct phx__link_out *o, size_t n)
 {
     if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
         o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > OUT_AHEAD)
+    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
         o->ahead /= 2;
 }
 

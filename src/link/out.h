@@ -3,8 +3,7 @@
 #define PHX_LINK_OUT_H
 #include "link/state.h"
 
-PHX_PRIVATE void phx__link_out_init(struct phx__link_out *o, struct phx__mem *mem);
-PHX_PRIVATE void phx__link_out_free(struct phx__link_out *o);
+#define PHX__LINK_AHEAD (2 * PHX__FRAGMENT) /* l->out.ahead begins with it */
 /* A writer with room for one control frame of at most size bytes; control_end queues what was written. 0, or
  * why there is none. */
 PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,

@@ -17,10 +17,12 @@ enum phx__link_state {
     PHX__LINK_CLOSED /* handle is gone; the slot is freed at the end of the step */
 };
 
-/* What is needed during the hello only. */
+/* What is needed during the hello only: bodies as sent, for the MACs. */
 struct phx__link_hello {
-    uint8_t hello[128], answer[256]; /* bodies as sent, for the MACs */
-    size_t hello_size, answer_size;
+    struct phx__link_body {
+        uint8_t data[256];
+        size_t size;
+    } hello, answer;
 };
 
 struct phx__link_out {
@@ -135,7 +137,7 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 struct phx__link_key {
-    uint8_t *data;
+    const uint8_t *data;
     size_t size;
 };
 

@@ -10,9 +10,9 @@
  * two failed nodes claim a name, the one with the higher (epoch, id) is named as its owner, by the same order
  * as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks, which is rare: once per
- * failure, return or card while any node is down. An index is built over the claims of the failed alone, and
- * each of its segments is cut against the index of the living. O(c log c) for c claims.
+ * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
+ * claims of the failed alone, and each of its segments is cut against the index of the living. O(c log c) for
+ * c claims.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
@@ -125,19 +125,19 @@ void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->come);
 }
 
-int phx__names_lost_find(struct phx__names_lost *l)
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead;
+    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
     int err;
 
     if (l->version == l->names->version)
         return 0;
-    phx__names_index_init(&dead, l->mem, l->names->ids);
     err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
     if (err == 0)
         err = lost_collect(l, &dead, &list);
-    phx__names_index_free(&dead);
+    phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
     if (err != 0) {
         lost_drop(l, &list);
         return err;
@@ -148,25 +148,13 @@ int phx__names_lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-/* Told newest first, so they stand in memory the other way round. */
-static void lost_turn(struct phx__names_lost_list *list)
-{
-    uint32_t i, k;
-
-    for (i = 0, k = list->count; i + 1 < k--; i++) {
-        struct phx_lost one = list->at[i];
-        list->at[i] = list->at[k];
-        list->at[k] = one;
-    }
-}
-
 int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
     if (l->gone.count + l->come.count > 0)
         return 0; /* these first */
-    if (phx__names_lost_find(l) != 0)
+    if (lost_find(l) != 0)
         return PHX_ENOMEM;
     if (l->now.count + l->told.count == 0)
         return 0;
@@ -177,8 +165,6 @@ int phx__names_lost_compare(struct phx__names_lost *l)
         lost_drop(l, &told);
         return PHX_ENOMEM;
     }
-    lost_turn(&l->gone);
-    lost_turn(&l->come);
     lost_drop(l, &l->told);
     l->told = told;
     return 0;
@@ -191,9 +177,11 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     if (list->count == 0)
         return 0;
     *is_lost = list == &l->come;
-    *out = list->at[--list->count];
-    if (list->count == 0)
+    *out = list->at[l->taken++];
+    if (l->taken == list->count) {
+        l->taken = 0;
         lost_drop(l, list);
+    }
     return 1;
 }
 
@@ -208,16 +196,24 @@ void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owne
     told->count = kept;
 }
 
-uint32_t phx__names_lost_at(const struct phx__names_lost *l, uint64_t first)
+size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last, struct phx_lost *out,
+                           size_t capacity)
 {
-    uint32_t low = 0, high = l->now.count;
+    const struct phx__names_lost_list *now = &l->now;
+    size_t n = 0;
+    uint32_t i;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (l->now.at[middle].range.last < first)
-            low = middle + 1;
-        else
-            high = middle;
+    if (lost_find(l) != 0)
+        return 0;
+    i = phx__names_index_find(now->at, sizeof *now->at, now->count, first);
+    for (; i < now->count && now->at[i].range.first <= last; i++, n++) {
+        if (n >= capacity)
+            continue;
+        out[n] = now->at[i];
+        if (out[n].range.first < first)
+            out[n].range.first = first;
+        if (out[n].range.last > last)
+            out[n].range.last = last;
     }
-    return low;
+    return n;
 }

@@ -12,21 +12,22 @@
  *
  * A call that returns an error has changed nothing, and a lookup without memory says so.
  *
- * What it refuses to know: whether a node is reachable, what is on its way to a name, how a card travels, and
- * time. node/step.c forgets nodes and spreads cards. Index numbers of nodes may be used again after
- * phx__names_forget, so take the conflicts before forgetting the winner.
+ * It does not know whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * Index numbers of nodes may be used again after phx__names_forget, so take the conflicts before.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a broken or hostile card
- * neither makes ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal
- * in epoch and ids alone decide: assuming a name from a node with a lower id works as ever, and against a
- * higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest nodes never come near: a
- * million claims a second take half a million years. */
+ * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
+ * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
+ * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
+ * nodes never come near: a million claims a second take half a million years. */
 #include "names/names.h"
+
+/* One below the top, so that one more is always representable. */
+#define NAMES_EPOCH_TOP (UINT64_MAX - 1)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -36,10 +37,15 @@ static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t 
     return i;
 }
 
+/* The first claim that ends at name or after it, or count. */
+static uint32_t names_from(const struct phx__names_of *of, uint64_t name)
+{
+    return phx__names_index_find(of->at, sizeof *of->at, of->count, name);
+}
+
 /* ---- Own claims that lose */
 
-/* How many pairs of an own claim and one of node's meet where node's is higher. Searches instead of walking
- * both lists: the usual card has few claims, and none of them meets ours. */
+/* How many pairs of an own claim and one of node's meet where node's is higher: usually none. */
 static uint32_t names_losses(const struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     const struct phx__names_of *own = &n->of[PHX__SELF];
@@ -47,32 +53,31 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 
     for (i = 0; i < theirs->count; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
-        for (k = phx__names_index_claim(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
+        for (k = names_from(own, c->first); k < own->count && own->at[k].first <= c->last; k++)
             losses += (uint32_t)phx__names_index_beats(n->ids, c->epoch, node, own->at[k].epoch, PHX__SELF);
     }
     return losses;
 }
 
-/* The queue of conflicts stands in memory newest first, so that taking the oldest is taking the last. Moves
- * what waits up by count; the caller fills conflicts[count - 1] down to conflicts[0]. There must be room. */
-static void names_conflict_shift(struct phx__names *n, uint32_t count)
+/* Queues a conflict. There must be room. */
+static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    memmove(n->conflicts + count, n->conflicts, n->conflict_count * sizeof *n->conflicts);
-    n->conflict_count += count;
+    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
+
+    one->range.first = first;
+    one->range.last = last;
+    one->winner = winner;
 }
 
 /* Cuts what node wins out of the own claim mine. i is the first of node's claims that may meet it. Appends
- * what remains to *rest and writes what is lost downwards from *conflict. */
-static void names_split(const struct phx__names *n, uint32_t node, struct phx__claim mine,
-                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest,
-                        struct phx__names_conflict **conflict)
+ * what remains to *rest. */
+static void names_split(struct phx__names *n, uint32_t node, struct phx__claim mine,
+                        const struct phx__names_of *theirs, uint32_t i, struct phx__names_of *rest)
 {
     uint64_t last = mine.last;
 
     for (; i < theirs->count && theirs->at[i].first <= last; i++) {
         const struct phx__claim *c = &theirs->at[i];
-
         if (!phx__names_index_beats(n->ids, c->epoch, node, mine.epoch, PHX__SELF))
             continue;
         if (mine.first < c->first) {
@@ -80,10 +85,7 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
             rest->at[rest->count++].last = c->first - 1;
             mine.first = c->first;
         }
-        --*conflict;
-        (*conflict)->range.first = mine.first;
-        (*conflict)->range.last = c->last < last ? c->last : last;
-        (*conflict)->winner = node;
+        names_lose(n, mine.first, c->last < last ? c->last : last, node);
         if (c->last >= last)
             return;
         mine.first = c->last + 1;
@@ -91,33 +93,23 @@ static void names_split(const struct phx__names *n, uint32_t node, struct phx__c
     rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more than that. What does
- * not fit is given up, and the application told, rather than held in secret: nobody would send messages
- * there. */
+/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more. What does not fit is
+ * given up, and the application told, rather than held in secret. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i, surplus;
+    uint32_t i;
 
-    if (own->count <= PHX__CARD_CLAIMS)
-        return;
-    surplus = own->count - PHX__CARD_CLAIMS;
-    names_conflict_shift(n, surplus);
-    for (i = 0; i < surplus; i++) {
-        struct phx__names_conflict *one = &n->conflicts[surplus - 1 - i];
-
-        one->range.first = own->at[PHX__CARD_CLAIMS + i].first;
-        one->range.last = own->at[PHX__CARD_CLAIMS + i].last;
-        one->winner = winner;
-    }
-    own->count = PHX__CARD_CLAIMS;
+    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+        names_lose(n, own->at[i].first, own->at[i].last, winner);
+    if (own->count > PHX__CARD_CLAIMS)
+        own->count = PHX__CARD_CLAIMS;
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
-    struct phx__names_conflict *conflict;
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -130,18 +122,15 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
     if (rest.at == NULL)
         return PHX_ENOMEM;
-    names_conflict_shift(n, losses);
-    conflict = n->conflicts + losses;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
             k++;
-        names_split(n, node, own->at[i], theirs, k, &rest, &conflict);
+        names_split(n, node, own->at[i], theirs, k, &rest);
     }
-    PHX_ASSERT(conflict == n->conflicts && rest.count <= rest.capacity);
+    PHX_ASSERT(n->conflict_count <= n->conflict_capacity && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
     names_give_up(n, node);
-    n->index.state = PHX__NAMES_STALE; /* conflicts are rare: not worth patching */
     return 1;
 }
 
@@ -164,25 +153,21 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
 
 /* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
  * Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names *n, uint32_t i, uint32_t j, uint32_t gaps, struct phx__claim want)
+static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                       struct phx__claim want)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF];
     struct phx__claim *at = own->at, gap = want;
     uint32_t out = j + gaps;
 
-    if (gaps > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
     memmove(at + out, at + j, (own->count - j) * sizeof *at);
     own->count += gaps;
     while (out > i) {
         if (j == i || at[j - 1].last < gap.last) {
             gap.first = j == i ? want.first : at[j - 1].last + 1;
-            phx__names_index_add(&n->index, PHX__SELF, gap.first, gap.last);
             at[--out] = gap;
         }
         if (j > i) {
             struct phx__claim held = at[--j]; /* out may be its own place */
-
             at[--out] = held;
             gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
         }
@@ -196,7 +181,6 @@ static void names_join(struct phx__names_of *own)
 
     for (i = 1; i < own->count; i++) {
         struct phx__claim *end = &own->at[out];
-
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
@@ -212,24 +196,11 @@ static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t 
 
     for (node = PHX__SELF + 1; node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-
-        for (i = phx__names_index_claim(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, PHX__NAMES_EPOCH_TOP, PHX__SELF))
+        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
+            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
                 return 1;
     }
     return 0;
-}
-
-/* Tells the index that first..last is no longer ours; claims i..j-1 meet it. */
-static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t first, uint64_t last)
-{
-    const struct phx__claim *at = n->of[PHX__SELF].at;
-
-    if (j - i > PHX__NAMES_PATCH_MAX)
-        n->index.state = PHX__NAMES_STALE;
-    for (; i < j && n->index.state != PHX__NAMES_STALE; i++)
-        phx__names_index_cut(&n->index, at[i].first > first ? at[i].first : first,
-                             at[i].last < last ? at[i].last : last);
 }
 
 /* ---- Claims of others */
@@ -237,8 +208,8 @@ static void names_unindex(struct phx__names *n, uint32_t i, uint32_t j, uint64_t
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > PHX__NAMES_EPOCH_TOP)
-        out->epoch = PHX__NAMES_EPOCH_TOP;
+    if (out->epoch > NAMES_EPOCH_TOP)
+        out->epoch = NAMES_EPOCH_TOP;
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -254,7 +225,6 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
         return 0;
     for (i = 0; i < count; i++) {
         const struct phx__claim *have = &n->of[node].at[i];
-
         names_decode(card, i, &c);
         if (have->first != c.first || have->last != c.last || have->epoch != c.epoch)
             return 0;
@@ -267,10 +237,6 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
-    if (of->dead)
-        n->index.state = PHX__NAMES_STALE; /* what is not in the index cannot be patched */
-    else
-        phx__names_index_patch(&n->index, node, of, new);
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -283,7 +249,8 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
     memset(n, 0, sizeof *n);
     n->mem = mem;
     n->ids = ids;
-    phx__names_index_init(&n->index, mem, ids);
+    n->index.mem = mem;
+    n->index.ids = ids;
 }
 
 void phx__names_free(struct phx__names *n)
@@ -293,7 +260,7 @@ void phx__names_free(struct phx__names *n)
     for (node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__names_index_free(&n->index);
+    phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
     phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
@@ -303,14 +270,14 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= PHX__NAMES_EPOCH_TOP;
+    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
-    i = phx__names_index_claim(own, first);
+    i = names_from(own, first);
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
@@ -323,7 +290,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     want.first = first;
     want.last = last;
     want.epoch = n->epoch_max;
-    names_fill(n, i, names_past(own, i, last), gaps, want);
+    names_fill(own, i, names_past(own, i, last), gaps, want);
     if (used_up) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
@@ -341,7 +308,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
-    i = phx__names_index_claim(own, first);
+    i = names_from(own, first);
     j = names_past(own, i, last);
     if (i == j)
         return 0;
@@ -354,7 +321,6 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
                       sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    names_unindex(n, i, j, first, last);
     if (left)
         own->at[i].last = first - 1;
     memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
@@ -406,7 +372,6 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->index.state = PHX__NAMES_STALE;
     n->version++;
     return changed;
 }
@@ -420,16 +385,33 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
+/* The owner of a name by the index, or PHX__NONE, and the widest range around it with the same answer. */
+static uint32_t names_look(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t i = phx__names_index_find(x->at, sizeof *x->at, x->count, name);
+
+    if (i < x->count && x->at[i].first <= name) {
+        around->first = x->at[i].first;
+        around->last = x->at[i].last;
+        return x->at[i].owner;
+    }
+    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
+    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
+    return PHX__NONE;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
     uint32_t owner = PHX__NONE;
     int err = 0;
 
-    if (n->index.state == PHX__NAMES_STALE)
+    if (n->indexed != n->version)
         err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
-    if (err == 0)
-        owner = phx__names_index_owner(&n->index, name, &range);
+    if (err == 0) {
+        n->indexed = n->version;
+        owner = names_look(&n->index, name, &range);
+    }
     if (around != NULL)
         *around = range;
     if (error != NULL)
@@ -440,7 +422,7 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? phx__names_index_claim(&n->of[node], range->first) : 0;
+    uint32_t i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
     int err;
 
     for (; node < n->capacity && i < n->of[node].count; i++) {
@@ -448,7 +430,6 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
         uint64_t name = c->first > range->first ? c->first : range->first;
         uint64_t end = c->last < range->last ? c->last : range->last;
         struct phx_range around = { 0, 0 };
-
         if (c->first > range->last)
             break;
         for (; c->epoch <= epoch && name <= end; name = around.last + 1) {
@@ -471,11 +452,11 @@ int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *o
 {
     if (n->conflict_count == 0)
         return 0;
-    *out = n->conflicts[--n->conflict_count];
-    if (n->conflict_count == 0) { /* conflicts are rare; their memory need not stay */
+    *out = n->conflicts[n->conflict_taken++];
+    if (n->conflict_taken == n->conflict_count) { /* conflicts are rare; their memory need not stay */
         phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
         n->conflicts = NULL;
-        n->conflict_capacity = 0;
+        n->conflict_count = n->conflict_taken = n->conflict_capacity = 0;
     }
     return 1;
 }

@@ -15,8 +15,9 @@ struct phx__names {
     uint32_t capacity;
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
+    uint64_t indexed; /* version of the index */
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
-    uint32_t conflict_count, conflict_capacity;
+    uint32_t conflict_count, conflict_taken, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen */
 };
 

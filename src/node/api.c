@@ -1,14 +1,12 @@
 /* api.c - the public calls that are not a step. */
 #include "node/links.h"
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 const char *phx_version(void)
 {
     return PHX_VERSION;
 }
-
-/* ---- Configuration --------------------------------------------------------------------------- */
 
 void phx_config_init(struct phx_config *cfg)
 {
@@ -55,25 +53,20 @@ static int api_within(uint64_t value, uint64_t low, uint64_t high)
     return value >= low && value <= high;
 }
 
-/* Times up to a day: more is a mistake in units. */
-static int api_time(uint64_t us)
+/* A time of so many milliseconds at least, and up to a day: more is a mistake in units. */
+static int api_time(uint64_t us, uint64_t least_ms)
 {
-    return api_within(us, PHX__MS, 86400 * PHX__SECOND);
+    return api_within(us, least_ms * PHX__MS, 86400 * PHX__SECOND);
 }
 
 /* Below 10 ms a heartbeat is a spin. */
-static int api_detector_time(uint64_t us)
-{
-    return api_within(us, 10 * PHX__MS, 86400 * PHX__SECOND);
-}
-
 static int api_detector_check(const struct phx_detector *d)
 {
-    if (d->monitors < 1 || d->monitors > 255 || !api_detector_time(d->interval_us)
-        || !api_detector_time(d->insurance_us) || !api_detector_time(d->timeout_us)
-        || !api_detector_time(d->broken_us) || d->insurance_us < d->interval_us)
-        return PHX_EINVAL;
-    return 0;
+    int valid = api_within(d->monitors, 1, 255) && api_time(d->interval_us, 10)
+                && api_time(d->insurance_us, 10) && api_time(d->timeout_us, 10)
+                && api_time(d->broken_us, 10) && d->insurance_us >= d->interval_us;
+
+    return valid ? 0 : PHX_EINVAL;
 }
 
 int phx_set_detector(phx *p, const struct phx_detector *d)
@@ -106,7 +99,7 @@ static int api_config_check(const struct phx_config *c)
         || !api_within(c->hop_limit, 1, 255)
         || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
-    if (!api_time(c->dial_timeout_us) || !api_time(c->retry_min_us) || !api_time(c->retry_max_us)
+    if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
         || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
         return PHX_EINVAL;
     if (c->on_begin != NULL && c->on_abandon == NULL)
@@ -126,10 +119,9 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     phx *p;
     int err;
 
-    if (out == NULL)
-        return PHX_EINVAL;
-    *out = NULL;
-    if (cfg == NULL)
+    if (out != NULL)
+        *out = NULL;
+    if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
     if ((err = api_config_check(cfg)) != 0)
         return err;
@@ -157,9 +149,19 @@ void phx_free(phx *p)
         phx__node_step_free(p);
 }
 
+/* May the host begin something, with these arguments? */
+static int api_check(const phx *p, int valid, int in_order)
+{
+    if (p == NULL || !valid)
+        return PHX_EINVAL;
+    if (!in_order)
+        return PHX_ERANGE;
+    return p->leave.closing ? PHX_ECLOSED : 0;
+}
+
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
-/* Text to up to `capacity` addresses: how many, or why none. */
+/* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
 static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
@@ -174,14 +176,13 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
         return 1;
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
-    if (n == 0) {
-        n = phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
-    }
+    if (n == 0)
+        n = capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
     }
-    if (n > 0 && out[0].tls && (err = phx__node_keys_tls(&p->keys)) != 0)
+    if (n > 0 && out[0].tls && capacity > 1 && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     return n == 0 ? PHX_ERESOLVE : n;
 }
@@ -190,12 +191,10 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 int phx_listen(phx *p, const char *address)
 {
     struct phx_address a[PHX__LISTENERS];
-    int i, n, err = 0, done = 0;
+    int i, n, err = api_check(p, 1, 1), done = 0;
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     n = api_resolve(p, address, a, (int)PHX__LISTENERS);
     if (n < 0)
         return n;
@@ -221,43 +220,34 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
     return 0;
 }
 
+/* The card tells others of own addresses and names. 0, or why nothing has changed. */
+static int api_card_changed(phx *p, int changed)
+{
+    p->news.card_stale |= changed > 0;
+    return changed < 0 ? changed : 0;
+}
+
 int phx_advertise(phx *p, const char *address)
 {
-    struct phx__parsed parsed;
     struct phx_address a;
-    int err;
+    int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
 
-    if (p == NULL || address == NULL)
-        return PHX_EINVAL;
-    memset(&a, 0, sizeof a);
-    if ((err = phx__addr_parse(address, &parsed)) != 0)
-        return err;
-    if (parsed.family == PHX_UNIX) {
-        a.family = PHX_UNIX;
-        memcpy(a.path, parsed.path, sizeof a.path);
-    } else if ((err = phx__addr_numeric(parsed.host, &a)) != 0) {
-        return err;
-    } else if ((a.port = parsed.port) == 0) {
+    if (n < 0)
+        return n;
+    if (a.family != PHX_UNIX && a.port == 0)
         return PHX_EADDRESS;
-    }
-    a.tls = a.family != PHX_UNIX && (parsed.tls || p->cfg.tls);
     if (!phx__node_keys_is_secure(&p->keys, &a))
         return PHX_EINSECURE;
-    err = phx__node_addr_add(&p->addr, &a);
-    p->news.card_stale |= err > 0;
-    return err < 0 ? err : 0;
+    return api_card_changed(p, phx__node_addr_add(&p->addr, &a));
 }
 
 int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n;
+    int i, n = api_check(p, 1, 1);
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
+    if (n == 0)
+        n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     if (n < 0)
@@ -268,7 +258,7 @@ int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n, p->now);
+    return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
 int phx_adopt(phx *p, int fd, int dialer)
@@ -281,7 +271,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
-        err = phx__os_sock_adopt(&p->os, fd);
+        err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
         p->os.close(p->os.world, fd);
         return err;
@@ -318,14 +308,11 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t at = phx_deadline(p);
-    uint64_t ms;
+    uint64_t ms, at = phx_deadline(p);
 
     if (at == UINT64_MAX)
         return -1;
-    if (at <= now_us)
-        return 0;
-    ms = (at - now_us - 1) / PHX__MS + 1;
+    ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
@@ -341,19 +328,17 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
-    const struct phx__listener *companion;
+    const struct phx__listener *at;
     const struct phx__link *l;
     int wake = phx__os_wake_handle(&p->os), i, n = 0;
     uint32_t slot = 0;
 
     if (wake >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
-    for (i = 0; i < p->listeners.count; i++) {
-        if (!p->listeners.at[i].paused)
-            n = api_put_fd(fds, capacity, n, p->listeners.at[i].handle, PHX_READ);
-        companion = &p->listeners.at[PHX__LISTENERS + (uint32_t)i];
-        if (companion->handle >= 0 && !companion->paused)
-            n = api_put_fd(fds, capacity, n, companion->handle, PHX_READ);
+    for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
+        at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
+        if (at->handle >= 0 && !at->paused)
+            n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
     while ((l = phx__node_each_link(p, &slot)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
@@ -373,10 +358,10 @@ int phx_wake(phx *p)
 
 int phx_busy(phx *p, uint64_t us)
 {
-    if (p == NULL || us > 86400 * PHX__SECOND)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    int err = api_check(p, us <= 86400 * PHX__SECOND, 1);
+
+    if (err != 0)
+        return err;
     phx__detect_busy(&p->detect, us);
     if (!p->step.active) /* inside a callback the step writes when it ends */
         phx__node_links_write(p);
@@ -386,11 +371,10 @@ int phx_busy(phx *p, uint64_t us)
 int phx_close(phx *p, uint64_t drain_us)
 {
     uint64_t goodbye_at;
+    int err = api_check(p, 1, 1);
 
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     p->leave.closing = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
@@ -409,21 +393,11 @@ int phx_closed(const phx *p)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static int api_names_changed(phx *p, int changed)
-{
-    p->news.card_stale |= changed > 0;
-    return changed < 0 ? changed : 0;
-}
-
 int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
-    if (p == NULL)
-        return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return api_names_changed(p, phx__names_assume(&p->names, first, last));
+    int err = api_check(p, 1, first <= last);
+
+    return err != 0 ? err : api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)
@@ -432,7 +406,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
         return PHX_EINVAL;
     if (first > last)
         return PHX_ERANGE;
-    return api_names_changed(p, phx__names_release(&p->names, first, last));
+    return api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -453,14 +427,11 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
+    int err = api_check(p, heir != NULL, first <= last);
     uint32_t node;
 
-    if (p == NULL || heir == NULL)
-        return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
+    if (err != 0)
+        return err;
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
@@ -471,66 +442,28 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    size_t n = 0;
-    uint32_t i;
-
-    if (p == NULL || first > last || phx__names_lost_find(&p->lost) != 0)
-        return 0;
-    for (i = phx__names_lost_at(&p->lost, first);
-         i < p->lost.now.count && p->lost.now.at[i].range.first <= last; i++) {
-        if (n < capacity) {
-            out[n] = p->lost.now.at[i];
-            if (out[n].range.first < first)
-                out[n].range.first = first;
-            if (out[n].range.last > last)
-                out[n].range.last = last;
-        }
-        n++;
-    }
-    return n;
+    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-int phx_sendv(phx *p, const struct phx_outgoing *m)
+static int api_is_message(const struct phx_outgoing *m)
 {
     int i;
 
-    if (p == NULL || m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return PHX_EINVAL;
+    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
+        return 0;
     for (i = 0; i < m->iov_count; i++)
         if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__post_send(&p->post, m, p->now);
+            return 0;
+    return 1;
 }
 
-static void api_fill(struct phx_outgoing *m, struct iovec *iov, uint64_t to, uint64_t from,
-                     uint64_t tag, const void *data, size_t size)
+int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    memset(m, 0, sizeof *m);
-    memcpy(&iov->iov_base, &data,
-           sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov->iov_len = size;
-    m->to = to;
-    m->from = from;
-    m->tag = tag;
-    m->iov = iov;
-    m->iov_count = 1;
-}
+    int err = api_check(p, api_is_message(m), 1);
 
-int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
-{
-    struct phx_outgoing m;
-    struct iovec iov;
-
-    if (p == NULL || (data == NULL && size > 0))
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    api_fill(&m, &iov, to, from, tag, data, size);
-    return phx__post_send(&p->post, &m, p->now);
+    return err != 0 ? err : phx__post_send(&p->post, m);
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -539,25 +472,34 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
     struct phx_outgoing m;
     struct iovec iov;
 
-    api_fill(&m, &iov, to, from, tag, data, size);
+    memset(&m, 0, sizeof m);
+    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
+    iov.iov_len = size;
+    m.to = to;
+    m.from = from;
+    m.tag = tag;
+    m.iov = &iov;
+    m.iov_count = 1;
     m.release = release;
     m.arg = arg;
     return phx_sendv(p, &m);
 }
 
+int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size)
+{
+    return phx_send_owned(p, to, from, tag, data, size, NULL, NULL);
+}
+
 int phx_cast(phx *p, const struct phx_cast *c)
 {
+    int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
+    int err, in_order = 1;
     size_t i;
 
-    if (p == NULL || c == NULL || c->ranges_count == 0 || c->ranges == NULL
-        || (c->data == NULL && c->size > 0))
-        return PHX_EINVAL;
-    for (i = 0; i < c->ranges_count; i++)
-        if (c->ranges[i].first > c->ranges[i].last)
-            return PHX_ERANGE;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__post_multicast_send(&p->post, c, p->now);
+    for (i = 0; valid && i < c->ranges_count; i++)
+        in_order &= c->ranges[i].first <= c->ranges[i].last;
+    err = api_check(p, valid, in_order);
+    return err != 0 ? err : phx__post_multicast_send(&p->post, c);
 }
 
 int phx_cancel(phx *p, uint64_t token)
@@ -576,11 +518,10 @@ size_t phx_pending(const phx *p)
 
 int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 {
-    if (p == NULL || node == NULL || p->cfg.on_trace == NULL || phx__id_equal(node, &p->self))
-        return PHX_EINVAL;
-    if (p->leave.closing)
-        return PHX_ECLOSED;
-    return phx__node_trace_add(&p->trace, node, token, p->now);
+    int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
+    int err = api_check(p, valid, 1);
+
+    return err != 0 ? err : phx__node_trace_add(&p->trace, node, token, p->now);
 }
 
 void phx_self(const phx *p, struct phx_id *out)
@@ -594,13 +535,9 @@ size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 0; node < p->ids.size; node++) {
-        if (phx__route_dest(&p->route, node) == NULL)
-            continue;
-        if (n < capacity)
-            phx__node_fill(p, node, &out[n]);
-        n++;
-    }
+    for (node = 0; node < p->ids.size; node++)
+        if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
+            phx__node_fill(p, node, &out[n - 1]);
     return n;
 }
 
@@ -611,47 +548,43 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     uint32_t slot = 0;
 
     while ((l = phx__node_each_link(p, &slot)) != NULL) {
-        if (l->state == PHX__LINK_CLOSED)
+        if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].handle = l->handle;
-            out[n].up = phx__node_serves(p, l);
-            out[n].dialer = l->dialer;
-            out[n].same_host = l->same_host;
-            out[n].monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-            out[n].peer = l->id;
-            out[n].address = l->address;
-            out[n].since_us = l->since;
-            out[n].bytes_in = l->in.bytes;
-            out[n].bytes_out = l->out.bytes;
-            out[n].queued_bytes = phx__link_out_queued(l);
-        }
-        n++;
+        memset(out, 0, sizeof *out);
+        out->handle = l->handle;
+        out->up = phx__node_serves(p, l);
+        out->dialer = l->dialer;
+        out->same_host = l->same_host;
+        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
+        out->peer = l->id;
+        out->address = l->address;
+        out->since_us = l->since;
+        out->bytes_in = l->in.bytes;
+        out->bytes_out = l->out.bytes;
+        out->queued_bytes = phx__link_out_queued(l);
+        out++;
     }
     return n;
 }
 
 size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
+    const struct phx__dest *d;
+    struct phx_node at;
     size_t n = 0;
     uint32_t node;
 
     for (node = 1; node < p->ids.size; node++) {
-        const struct phx__dest *d = phx__route_dest(&p->route, node);
-        if (d == NULL)
+        if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
-        if (n < capacity) {
-            memset(&out[n], 0, sizeof out[n]);
-            out[n].id = p->ids.at[node];
-            if (d->next != PHX__NONE)
-                out[n].next = p->ids.at[d->next];
-            out[n].hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-            out[n].seq = d->seq;
-            out[n].feasible_seq = d->feasible_seq;
-            out[n].feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        }
-        n++;
+        phx__node_fill(p, node, &at);
+        out->id = at.id;
+        out->next = at.next;
+        out->hops = at.hops;
+        out->seq = d->seq;
+        out->feasible_seq = d->feasible_seq;
+        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
+        out++;
     }
     return n;
 }

@@ -15,29 +15,21 @@
 struct dump {
     struct phx__text t;
     const phx *p;
-    int json;
     const char *between; /* what goes before the next item of a list */
 };
 
 static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
+    char out[3] = { 0 };
 
     phx__node_text_put(&d->t, "\"");
     for (; *s != 0; s++) {
         unsigned char c = (unsigned char)*s;
-        char out[3] = { 0 }, *to = out;
-        int printable = c >= 0x20 && c < 0x7f;
-        if (d->json && !printable) {
-            out[0] = hex[c >> 4];
-            out[1] = hex[c & 15];
-            phx__node_text_put(&d->t, "\\u00%s", out);
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            *to++ = '\\';
-        *to = printable ? (char)c : '?';
-        phx__node_text_put(&d->t, "%s", out);
+        int wide = c < 0x20 || c >= 0x7f;
+        out[0] = wide ? hex[c >> 4] : *s;
+        out[1] = wide ? hex[c & 15] : 0;
+        phx__node_text_put(&d->t, wide ? "\\u00%s" : c == '"' || c == '\\' ? "\\%s" : "%s", out);
     }
     phx__node_text_put(&d->t, "\"");
 }
@@ -55,6 +47,14 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
     d->between = ",";
+}
+
+/* A list of the nodes that routing knows, from this one on. */
+static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+{
+    for (d->between = ""; node < d->p->ids.size; node++)
+        if (phx__route_dest(&d->p->route, node) != NULL)
+            put(d, node);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -96,36 +96,29 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
 static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
+    const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
 
-    for (i = 0; i < dest->offer_count; i++) {
-        const struct phx__offer *h = &phx__route_table_offers(dest)[i];
-        dump_item(d, "\n{\"by\":", &d->p->ids.at[h->nbr]);
+    for (; o < end; o++) {
+        dump_item(d, "\n{\"by\":", &d->p->ids.at[o->nbr]);
         dump_id(d, ",\"node\":", &d->p->ids.at[node]);
-        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)h->hops);
+        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)o->hops);
     }
 }
 
 static void dump_json(struct dump *d)
 {
-    const phx *p = d->p;
     const struct phx__link *l;
-    uint32_t i;
+    uint32_t slot = 0;
 
-    dump_id(d, "{\"self\":", &p->self);
-    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", p->now);
-    for (i = 0, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_node(d, i);
+    dump_id(d, "{\"self\":", &d->p->self);
+    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
+    dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    i = 0;
-    for (d->between = ""; (l = phx__node_each_link(p, &i)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
-    for (i = 1, d->between = ""; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_json_seen(d, i);
+    dump_each(d, 1, dump_json_seen);
     phx__node_text_put(&d->t, "]}\n");
 }
 
@@ -163,31 +156,27 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
-    uint32_t i;
+    const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
 
-    for (i = 0; i < dest->offer_count; i++) {
-        uint32_t by = phx__route_table_offers(dest)[i].nbr;
-        const struct phx__offer *back = phx__route_table_offer(&d->p->route.table.at[by], node);
-        if (phx__route_table_offers(dest)[i].hops == 1 && (by < node || back == NULL || back->hops != 1))
-            dump_dot_edge(d, by, node, " [color=gray]");
+    for (; o < end; o++) {
+        back = phx__route_table_offer(&d->p->route.table.at[o->nbr], node);
+        if (o->hops == 1 && (o->nbr < node || back == NULL || back->hops != 1))
+            dump_dot_edge(d, o->nbr, node, " [color=gray]");
     }
+}
+
+static void dump_dot_link(struct dump *d, uint32_t node)
+{
+    if (phx__node_link(d->p, node) != NULL)
+        dump_dot_edge(d, PHX__SELF, node, "");
 }
 
 static void dump_dot(struct dump *d)
 {
-    const phx *p = d->p;
-    uint32_t i;
-
     phx__node_text_put(&d->t, "graph phoenix {\n");
-    for (i = 0; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_node(d, i);
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL && phx__node_link(p, i) != NULL)
-            dump_dot_edge(d, PHX__SELF, i, "");
-    for (i = 1; i < p->ids.size; i++)
-        if (phx__route_dest(&p->route, i) != NULL)
-            dump_dot_seen(d, i);
+    dump_each(d, PHX__SELF, dump_dot_node);
+    dump_each(d, 1, dump_dot_link);
+    dump_each(d, 1, dump_dot_seen);
     phx__node_text_put(&d->t, "}\n");
 }
 
@@ -199,9 +188,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity)
         return PHX_EINVAL;
     phx__node_text_begin(&d.t, out, capacity);
     d.p = p;
-    d.json = format == PHX_DUMP_JSON;
-    d.between = "";
-    if (d.json)
+    if (format == PHX_DUMP_JSON)
         dump_json(&d);
     else
         dump_dot(&d);

@@ -152,7 +152,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
     q.seq = seq;
-    phx__wire_route_put_request(&w, &q, hops);
+    phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
     frames_end(p, l, &w);
 }
 
@@ -170,7 +170,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
-    phx__wire_link_put_beat(&w, &b, flags);
+    phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
     frames_end(p, l, &w);
 }
@@ -340,7 +340,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 {
     struct phx__request q;
 
-    if (phx__wire_route_get_request(f, &q) != 0)
+    if (phx__wire_link_get(f, PHX__REQUEST, &q) != 0)
         return PHX_EPROTO;
     phx__route_request(&p->route, l->peer, &q, f->hops, p->now);
     return 0;
@@ -350,7 +350,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 {
     struct phx__beat b;
 
-    if (phx__wire_link_get_beat(f, &b) != 0)
+    if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
@@ -358,7 +358,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
-        phx__dial_told_all(&p->dial, p->now);
+        phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -416,7 +416,7 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     if (phx__wire_data_get_ack(f, &a) != 0)
         return PHX_EPROTO;
     if (phx__id_equal(&a.target, p->set.self))
-        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0, p->now);
+        phx__post_recv_ack(&p->post, &a, (f->flags & PHX__ACK_GAP) != 0);
     else
         frames_forward_ack(p, &a, f);
     return 0;
@@ -431,7 +431,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     int err;
 
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
-    err = phx__post_recv_data(&p->post, raw, raw_size, f, p->now);
+    err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
     return err;
 }
@@ -455,7 +455,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f, p->now);
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

@@ -38,7 +38,7 @@
 #define HANDOVER_MAX 1024u
 /* A range that is handed has no holes, so it has several stretches only where others have taken names
  * meanwhile. Stretches beyond this come with the next HAND. */
-#define HANDOVER_STRETCHES 64u
+#define HANDOVER_STRETCHES 64
 
 /* ---- What is under way ----------------------------------------------------------------------- */
 
@@ -92,13 +92,13 @@ static void handover_drop(struct phx__node_handover *h, uint32_t i)
 static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
-    int got = h->ops.held(h->ops.ctx, PHX__SELF, &it->range, it->epoch, &held);
+    int got = h->ops.held(h->env.ctx, PHX__SELF, &it->range, it->epoch, &held);
 
     if (got == 1 && held.first > it->range.first) {
         it->range.first = held.first;
         it->wait = HANDOVER_WAIT_MIN; /* the heir listens: ask for the rest at once */
         it->at = now;
-        phx__timer_set(h->timers, h->timer, now);
+        phx__timer_set(h->env.timers, h->timer, now);
     }
     return got == 0;
 }
@@ -118,7 +118,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
 
     /* Without memory to split a claim it is kept: the goodbye carries no names anyway. */
     while (phx__node_handover_next(h, NULL, &rest, &part))
-        h->ops.release(h->ops.ctx, &part);
+        h->ops.release(h->env.ctx, &part);
 }
 
 void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
@@ -126,10 +126,10 @@ void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
     uint32_t i, was = h->count;
 
     for (i = h->count; i > 0; i--)
-        if (phx__id_equal(&h->at[i - 1].heir, &h->ids->at[node]))
+        if (phx__id_equal(&h->at[i - 1].heir, &h->env.ids->at[node]))
             handover_drop(h, i - 1);
     if (h->count < was)
-        h->ops.end(h->ops.ctx, was - h->count);
+        h->ops.end(h->env.ctx, was - h->count);
 }
 
 void phx__node_handover_end(struct phx__node_handover *h)
@@ -138,23 +138,40 @@ void phx__node_handover_end(struct phx__node_handover *h)
     phx__node_handover_release(h);
 }
 
-int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem, struct phx__ids *ids,
-                            struct phx__timers *timers, int hop_limit, int relay,
+int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
     memset(h, 0, sizeof *h);
-    h->mem = mem;
-    h->ids = ids;
-    h->timers = timers;
+    h->env = *env;
     h->ops = *ops;
-    h->hop_limit = hop_limit;
-    h->relay = relay;
-    return phx__timer_new(timers, PHX__TIMER_HAND, 0, &h->timer);
+    return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
 void phx__node_handover_free(struct phx__node_handover *h)
 {
-    phx__mem_put(h->mem, h->at, h->capacity * sizeof *h->at);
+    phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
+}
+
+/* What of this range a node holds by claims up to this epoch, as this one knows: at most `most` stretches,
+ * adjacent ones joined. How many, or PHX_ENOMEM. */
+static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
+                         struct phx_range *out, int most)
+{
+    struct phx_range held;
+    int got, n = 0;
+
+    while ((got = h->ops.held(h->env.ctx, node, &range, epoch, &held)) == 1) {
+        if (n > 0 && out[n - 1].last + 1 == held.first)
+            out[n - 1].last = held.last;
+        else if (n < most)
+            out[n++] = held;
+        else
+            break;
+        if (held.last >= range.last)
+            break;
+        range.first = held.last + 1;
+    }
+    return got < 0 ? got : n;
 }
 
 /* ---- The giver ------------------------------------------------------------------------------- */
@@ -167,22 +184,22 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
     if (hops < 1)
         return;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_hand(&w, hand, hops);
-    (void)h->ops.send(h->ops.ctx, h->ops.way(h->ops.ctx, &hand->target), &w, 0);
+    phx__wire_link_put(&w, PHX__HAND, 0, hops, hand);
+    (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
 }
 
 static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
 {
     struct phx__hand out;
 
-    if (!h->ops.life(h->ops.ctx, PHX__SELF, &out.incarnation, NULL))
+    if (!h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
         return;
     out.target = it->heir;
-    out.giver = h->ids->at[PHX__SELF];
+    out.giver = h->env.ids->at[PHX__SELF];
     out.first = it->range.first;
     out.last = it->range.last;
     out.epoch = it->epoch;
-    handover_send(h, &out, h->hop_limit);
+    handover_send(h, &out, h->env.hop_limit);
 }
 
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
@@ -201,25 +218,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
         if (it->at < next)
             next = it->at;
     }
-    phx__timer_set(h->timers, h->timer, next);
-}
-
-/* 0 if this node holds all of the range. */
-static int handover_check_held(struct phx__node_handover *h, struct phx_range range)
-{
-    struct phx_range held;
-    int got;
-
-    for (;;) {
-        got = h->ops.held(h->ops.ctx, PHX__SELF, &range, UINT64_MAX, &held);
-        if (got < 0)
-            return got;
-        if (got == 0 || held.first > range.first)
-            return PHX_ENOTFOUND;
-        if (held.last >= range.last)
-            return 0;
-        range.first = held.last + 1;
-    }
+    phx__timer_set(h->env.timers, h->timer, next);
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
@@ -244,62 +243,45 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
                             uint64_t epoch, uint64_t now)
 {
     struct phx__node_handover_item *it;
-    int err;
+    struct phx_range own;
+    int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
-    if ((err = handover_check_held(h, range)) != 0)
+    if (err < 0)
         return err;
-    if ((err = handover_check_others(h, &range, &h->ids->at[heir])) != 0)
+    if (err == 0 || own.first > range.first || own.last < range.last)
+        return PHX_ENOTFOUND;
+    if ((err = handover_check_others(h, &range, &h->env.ids->at[heir])) != 0)
         return err > 0 ? 0 : err;
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
-    if (phx__mem_grow(h->mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
+    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
         return PHX_ENOMEM;
     it = &h->at[h->count++];
     it->range = range;
-    it->heir = h->ids->at[heir];
+    it->heir = h->env.ids->at[heir];
     it->epoch = epoch;
     it->at = now;
     it->wait = HANDOVER_WAIT_MIN;
-    phx__timer_set(h->timers, h->timer, now);
+    phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-/* What of it the giver holds, as this node knows: how many stretches, adjacent ones joined. */
-static uint32_t handover_offered(struct phx__node_handover *h, uint32_t giver, const struct phx__hand *hand,
-                                 struct phx_range *out)
-{
-    struct phx_range rest, held;
-    uint32_t n = 0;
-
-    rest.first = hand->first;
-    rest.last = hand->last;
-    while (h->ops.held(h->ops.ctx, giver, &rest, hand->epoch, &held) == 1) {
-        if (n > 0 && out[n - 1].last + 1 == held.first)
-            out[n - 1].last = held.last;
-        else if (n < HANDOVER_STRETCHES)
-            out[n++] = held;
-        else
-            break;
-        if (held.last >= rest.last)
-            break;
-        rest.first = held.last + 1;
-    }
-    return n;
-}
-
 static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    struct phx_range part[HANDOVER_STRETCHES];
-    uint32_t i, n, giver = phx__id_find(h->ids, &hand->giver);
+    struct phx_range part[HANDOVER_STRETCHES], range;
+    uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
     uint64_t incarnation;
+    int i, n;
 
     if (giver == PHX__NONE || giver == PHX__SELF
-        || !h->ops.life(h->ops.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
+        || !h->env.life(h->env.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
         return;
-    n = handover_offered(h, giver, hand, part);
-    for (i = 0; i < n && h->ops.take(h->ops.ctx, &part[i], &hand->giver); i++)
+    range.first = hand->first;
+    range.last = hand->last;
+    n = handover_held(h, giver, range, hand->epoch, part, HANDOVER_STRETCHES);
+    for (i = 0; i < n && h->ops.take(h->env.ctx, &part[i], &hand->giver); i++)
         continue;
 }
 
@@ -307,17 +289,11 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
 {
     struct phx__hand hand;
 
-    if (phx__wire_link_get_hand(f, &hand) != 0)
+    if (phx__wire_link_get(f, PHX__HAND, &hand) != 0)
         return PHX_EPROTO;
-    if (phx__id_equal(&hand.target, &h->ids->at[PHX__SELF]))
+    if (phx__id_equal(&hand.target, &h->env.ids->at[PHX__SELF]))
         handover_take(h, &hand);
-    else if (h->relay)
+    else if (h->env.relay)
         handover_send(h, &hand, f->hops - 1);
     return 0;
 }
-
-#undef HANDOVER_FRAME
-#undef HANDOVER_WAIT_MIN
-#undef HANDOVER_WAIT_MAX
-#undef HANDOVER_MAX
-#undef HANDOVER_STRETCHES

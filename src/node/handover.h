@@ -1,18 +1,9 @@
 /* handover.h - BRAIN: names given to another node: the giver asks until it sees them taken. */
 #ifndef PHX_NODE_HANDOVER_H
 #define PHX_NODE_HANDOVER_H
-#include "base/timer.h"
-#include "wire/link.h"
+#include "node/env.h"
 
 struct phx__node_handover_ops {
-    void *ctx;
-    /* The next hop towards this id, or PHX__NONE. */
-    uint32_t (*way)(void *ctx, const struct phx_id *id);
-    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
-     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    /* 1, and which life of a node is known, and its number; or 0. */
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
     /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
      * PHX_ENOMEM. */
     int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
@@ -29,20 +20,16 @@ struct phx__node_handover_item {
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
 };
 struct phx__node_handover {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
-    struct phx__timers *timers;
+    struct phx__node_env env;
     struct phx__node_handover_ops ops;
-    int hop_limit, relay;
     struct phx__node_handover_item *at; /* the oldest first */
     uint32_t count, capacity;
     uint32_t timer;
 };
 
 /* 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__timers *timers, int hop_limit,
-                                        int relay, const struct phx__node_handover_ops *ops);
+PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
+                                        const struct phx__node_handover_ops *ops);
 PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
 /* This node holds the range by claims up to this epoch, and gives it to the heir: 0, PHX_ENOTFOUND (it does
  * not hold all), PHX_ESTATE (some goes to another), PHX_ELIMIT, PHX_ENOMEM. */

@@ -29,10 +29,10 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-static void keys_drop(struct phx__node_keys *k, struct phx__node_key *keys, uint32_t count)
+static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
     while (count-- > 0)
-        phx__mem_put_secret(k->mem, keys[count].data, keys[count].size);
+        phx__mem_put_secret(k->mem, (void *)keys[count].data, keys[count].size);
 }
 
 void phx__node_keys_free(struct phx__node_keys *k)
@@ -41,22 +41,24 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx__node_key *to)
+static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
+    void *data;
+
     if (from->data == NULL)
         return PHX_EINVAL;
     if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
         return PHX_EKEYSIZE;
-    to->size = from->size;
-    if ((to->data = phx__mem_get(k->mem, to->size)) == NULL)
+    if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(to->data, from->data, to->size);
+    to->data = memcpy(data, from->data, from->size);
+    to->size = from->size;
     return 0;
 }
 
 int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx__node_key fresh[PHX__NODE_KEYS];
+    struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
     uint32_t i;
 

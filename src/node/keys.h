@@ -4,14 +4,10 @@
 #include "base/ratelimit.h"
 
 #define PHX__NODE_KEYS 2u
-struct phx__node_key {
-    uint8_t *data;
-    size_t size;
-};
 struct phx__node_keys_ops {
     void *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
-    void (*changed)(void *ctx, const struct phx__node_key *keys, uint32_t count);
+    void (*changed)(void *ctx, const struct phx_key *keys, uint32_t count);
     int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
     int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(void *ctx, void *out, size_t size);
@@ -19,8 +15,8 @@ struct phx__node_keys_ops {
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx__node_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
-    uint32_t count;                          /* 0: the empty key */
+    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
     struct phx__ratelimit lines; /* of the log, by peer and reason */

@@ -143,7 +143,7 @@ static void links_down(phx *p, const struct phx__link *l)
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer, p->now);
+    phx__dial_down(&p->dial, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -229,7 +229,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
-            phx__dial_result(&p->dial, l->attempt, reason, p->now);
+            phx__dial_result(&p->dial, l->attempt, reason);
         l->attempt = PHX__NONE;
     }
     if (was != PHX__LINK_UP && l->dialer)
@@ -434,7 +434,7 @@ int phx__node_links_listen(phx *p, struct phx_address *a)
     companion->handle = -1;
     phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
     links_open_companion(p, p->listeners.count++);
-    phx__dial_listening(&p->dial, 1);
+    p->dial.listening = 1;
     if (!phx__addr_is_any(a))
         (void)phx__node_addr_add(&p->addr, a); /* a ninth address is not worth a failure */
     p->news.card_stale = 1;
@@ -507,7 +507,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
     if (err == 0)
-        err = phx__os_sock_adopt(&p->os, handle);
+        err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
         p->os.close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
@@ -535,7 +535,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     p->stats.dials_failed++;
     if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
-    phx__dial_result(&p->dial, h->attempt, err, p->now);
+    phx__dial_result(&p->dial, h->attempt, err);
 }
 
 void phx__node_links_dial_deferred(phx *p)
@@ -551,7 +551,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.to.family == PHX_OTHER)
             links_dial_other(p, &s->deferred[i]);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
-            phx__dial_result(&p->dial, d.attempt, err, p->now);
+            phx__dial_result(&p->dial, d.attempt, err);
     }
     s->deferred_count = 0;
 }
@@ -628,7 +628,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     if (links_wins(p, l))
         return 0;
     /* If it dials although it has a link, perhaps it has not: a write finds out sooner than silence. */
-    phx__detect_ask(&p->detect, old->peer, p->now);
+    phx__detect_ask(&p->detect, old->peer, p->detect.limits.timeout_us, p->now);
     return PHX_EDUPLICATE;
 }
 
@@ -733,7 +733,7 @@ static int links_up(phx *p, struct phx__link *l)
          * behind them are to be judged by the link there is. */
         l->generation = ++p->links.generation;
         p->peers.at[l->peer].link = l->slot;
-        err = phx__dial_up(&p->dial, l->peer, attempt, p->now);
+        err = phx__dial_up(&p->dial, l->peer, attempt);
     }
     if (err != 0) {
         p->peers.at[l->peer].link = PHX__NONE;
@@ -866,7 +866,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
 {
     if (!phx__node_serves(p, l))
         return;
-    phx__post_recv_placed(&p->post, head, size, payload, p->now);
+    phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
 
@@ -881,7 +881,7 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget, p->now);
+    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
     if (n > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;

@@ -14,12 +14,6 @@
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
-void phx__node_samehost_init(struct phx__node_samehost *s, int enabled)
-{
-    memset(s, 0, sizeof *s);
-    s->enabled = enabled;
-}
-
 void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
 {
     s->wanted |= (uint32_t)s->enabled << listener;

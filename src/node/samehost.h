@@ -4,11 +4,10 @@
 #include "base/addr.h"
 
 struct phx__node_samehost {
-    int enabled;           /* 0 or 1 */
+    int enabled;           /* 0 or 1: cfg.same_host; the rest begins as zero */
     uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
 };
 
-PHX_PRIVATE void phx__node_samehost_init(struct phx__node_samehost *s, int enabled);
 PHX_PRIVATE void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener); /* below 32 */
 /* Is a companion of this listener to be opened? */
 PHX_PRIVATE int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener);

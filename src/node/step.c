@@ -212,7 +212,7 @@ static int step_read_card(phx *p, uint32_t node)
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
     if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count, p->now);
+        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
     phx__dial_forget(&p->dial, node);
     return 0;
 }
@@ -254,15 +254,15 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation, p->now);
+        phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
-    phx__post_sched_route(&p->post, node, p->now);
+    phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (left && phx__node_link(p, node) != NULL)
         phx__node_links_close(p, phx__node_link(p, node), PHX_ECLOSED, 0);
-    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE, p->now);
+    phx__dial_route(&p->dial, node, d->hops != PHX__UNREACHABLE);
     if (d->hops != PHX__UNREACHABLE)
         peer->via = d->next;
     return err;
@@ -314,7 +314,7 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post, p->now);
+        phx__post_box_names(&p->post);
     }
     step_renew_card(p);
 }
@@ -352,17 +352,16 @@ static void step_timer(phx *p, int kind, uint32_t arg)
 
     switch (kind) {
     case PHX__TIMER_LINK: phx__node_links_due(p, arg); break;
-    case PHX__TIMER_ROUTE_TELL:
+    case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
-        phx__route_advert_due(&p->route, kind, p->now, &forgotten);
-        if (forgotten != PHX__NONE)
+        if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             step_forget(p, forgotten);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg, p->now); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
-    case PHX__TIMER_POST_HOLD: phx__post_due(&p->post, kind, arg, p->now); break;
+    case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
@@ -403,7 +402,7 @@ static void step_leave(phx *p)
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
         p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post, p->now);
+        phx__post_settle(&p->post);
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
@@ -411,7 +410,7 @@ static void step_leave(phx *p)
         return;
     while ((l = phx__node_each_link(p, &slot)) != NULL)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
-    phx__post_box_close_all(&p->post, p->now);
+    phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = 1;
 }
@@ -443,11 +442,11 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         step_given(p, ready, n);
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
-        phx__detect_all_read(&p->detect);
+        p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
     step_settle(p);
-    p->step.more |= phx__post_run(&p->post, p->now);
+    p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     step_settle(p);
     if (step_has_to_tell(p)
@@ -455,7 +454,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation, p->now); /* it had to rise */
+        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
     phx__node_links_write(p);
     phx__node_links_sweep(p);

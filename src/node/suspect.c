@@ -23,40 +23,25 @@
  * jump at a request: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 
-void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem, struct phx__ids *ids,
-                            struct phx__rnd *rnd, const struct phx_detector *limits, int hop_limit, int relay,
+void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
+                            struct phx__rnd *rnd, const struct phx_detector *limits,
                             const struct phx__node_suspect_ops *ops)
 {
     memset(s, 0, sizeof *s);
-    s->mem = mem;
-    s->ids = ids;
+    s->env = *env;
+    s->ops = *ops;
     s->rnd = rnd;
     s->limits = limits;
-    s->ops = *ops;
-    s->hop_limit = hop_limit;
-    s->relay = relay;
-    phx__map_init(&s->places, mem);
+    phx__map_init(&s->places, env->mem);
 }
 
 void phx__node_suspect_free(struct phx__node_suspect *s)
 {
-    phx__mem_put(s->mem, s->at, s->capacity * sizeof *s->at);
+    phx__mem_put(s->env.mem, s->at, s->capacity * sizeof *s->at);
     phx__map_free(&s->places);
 }
 
 /* ---- Rumours --------------------------------------------------------------------------------- */
-
-/* A rumour that is lost for lack of memory costs time only: the insurance covers it. */
-static void suspect_send_rumour(struct phx__node_suspect *s, uint32_t nbr, const struct phx__suspect *r,
-                                int hops)
-{
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, r, hops);
-    (void)s->ops.send(s->ops.ctx, nbr, &w, 1);
-}
 
 static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
 {
@@ -71,7 +56,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
     if (last == NULL) {
-        if (phx__mem_grow(s->mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
+        if (phx__mem_grow(s->env.mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
             || phx__map_put(&s->places, node, s->count) != 0)
             return; /* it may be passed on twice */
         last = &s->at[s->count++];
@@ -111,74 +96,69 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
            || (last->seq >= r->seq && age < s->limits->timeout_us + s->limits->broken_us);
 }
 
-/* 1 if it is about the life that we know and the number that we know or a later one. A number so late that
- * the owner would not go beyond it is refused: nobody could refute that rumour. */
-static int suspect_is_credible(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r)
+/* To the neighbours that are not adjacent to the one that it came from (PHX__NONE: it is our own), and to the
+ * accused: perhaps only the way back is broken. A rumour that is lost for lack of memory costs time only: the
+ * insurance covers it. */
+static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+                           const struct phx__suspect *r, int hops)
 {
-    uint64_t incarnation;
-    uint32_t seq;
+    uint8_t data[SUSPECT_FRAME];
+    struct phx__writer w;
+    uint32_t i, nbr;
 
-    return node != PHX__NONE && s->ops.life(s->ops.ctx, node, &incarnation, &seq)
-           && r->incarnation == incarnation && r->seq >= seq && r->seq - seq < SUSPECT_AHEAD;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
+    for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
+        if (nbr == node || from == PHX__NONE
+            || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
+            (void)s->env.send(s->env.ctx, nbr, &w, 1);
 }
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r;
-    uint32_t i, nbr;
 
-    if (!s->ops.life(s->ops.ctx, node, &r.incarnation, &r.seq))
+    if (!s->env.life(s->env.ctx, node, &r.incarnation, &r.seq))
         return;
-    r.id = s->ids->at[node];
-    r.accuser = s->ids->at[PHX__SELF];
+    r.id = s->env.ids->at[node];
+    r.accuser = s->env.ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
-    /* The accused included: perhaps only the way back is broken. */
-    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
-        suspect_send_rumour(s, nbr, &r, s->hop_limit);
+    suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-static void suspect_pass_rumour(struct phx__node_suspect *s, uint32_t from, uint32_t node,
-                                const struct phx__suspect *r, int hops)
-{
-    uint32_t i, nbr;
-
-    for (i = 0; (nbr = s->ops.neighbour(s->ops.ctx, i)) != PHX__NONE; i++)
-        if (nbr != from && (nbr == node || !s->ops.is_adjacent(s->ops.ctx, nbr, from)))
-            suspect_send_rumour(s, nbr, r, hops);
-}
-
-/* We are accused: a new number says that we live, and the neighbour that asks gets it at once. */
+/* A new number says that we live, and the neighbour that asks gets it at once. */
 static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
 {
     struct phx__request q;
-    uint64_t incarnation;
-    uint32_t seq;
 
-    if (!s->ops.life(s->ops.ctx, PHX__SELF, &incarnation, &seq) || r->incarnation != incarnation
-        || r->seq < seq || r->seq == UINT32_MAX)
-        return;
-    q.id = s->ids->at[PHX__SELF];
+    q.id = r->id;
     q.incarnation = r->incarnation;
     q.seq = r->seq + 1;
-    s->ops.refute(s->ops.ctx, from, &q);
+    s->ops.refute(s->env.ctx, from, &q);
 }
 
+/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
     struct phx__suspect r;
-    uint32_t node;
+    uint64_t incarnation;
+    uint32_t node, seq;
 
-    if (phx__wire_link_get_suspect(f, &r) != 0)
+    if (phx__wire_link_get(f, PHX__SUSPECT, &r) != 0)
         return PHX_EPROTO;
-    node = phx__id_find(s->ids, &r.id);
-    if (node == PHX__SELF) {
+    node = phx__id_find(s->env.ids, &r.id);
+    if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
+        || r.incarnation != incarnation || r.seq < seq)
+        return 0; /* of another life, or refuted */
+    if (node == PHX__SELF && r.seq != UINT32_MAX) {
         suspect_refute(s, from, &r);
-    } else if (node != from && suspect_is_credible(s, node, &r) && !suspect_is_old(s, node, &r, now)
-               && s->ops.accuse(s->ops.ctx, node, phx__id_find(s->ids, &r.accuser))) {
+    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+               && !suspect_is_old(s, node, &r, now)
+               && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
-        if (f->hops > 1 && s->relay)
-            suspect_pass_rumour(s, from, node, &r, f->hops - 1);
+        if (f->hops > 1 && s->env.relay)
+            suspect_spread(s, from, node, &r, f->hops - 1);
     }
     return 0;
 }
@@ -186,15 +166,15 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
 void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
-    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->ids, &e->id);
+    uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
     uint64_t incarnation;
 
-    if (node == PHX__NONE || node == PHX__SELF || !s->ops.life(s->ops.ctx, node, &incarnation, &seq))
+    if (node == PHX__NONE || node == PHX__SELF || !s->env.life(s->env.ctx, node, &incarnation, &seq))
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
         || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
-        s->ops.alive(s->ops.ctx, node);
+        s->ops.alive(s->env.ctx, node);
 }
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
@@ -208,8 +188,8 @@ static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const s
     if (hops < 1)
         return 0;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_probe(&w, b, flags, hops);
-    return s->ops.send(s->ops.ctx, nbr, &w, 0);
+    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
+    return s->env.send(s->env.ctx, nbr, &w, 0);
 }
 
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
@@ -217,61 +197,46 @@ void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b;
 
-    while (s->ops.neighbour(s->ops.ctx, n) != PHX__NONE)
+    while (s->ops.neighbour(s->env.ctx, n) != PHX__NONE)
         n++;
     if (n == 0)
         return;
-    b.subject = s->ids->at[node];
-    b.asker = s->ids->at[PHX__SELF];
+    b.subject = s->env.ids->at[node];
+    b.asker = s->env.ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
-        uint32_t nbr = s->ops.neighbour(s->ops.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->ops.ctx, nbr))
+        uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
+        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
             continue;
-        b.target = s->ids->at[nbr];
-        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->hop_limit);
+        b.target = s->env.ids->at[nbr];
+        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->env.hop_limit);
     }
 }
 
-/* To its target, by routing. */
-static void suspect_pass_probe(struct phx__node_suspect *s, const struct phx__probe *b, int flags, int hops)
-{
-    (void)suspect_send_probe(s, s->ops.way(s->ops.ctx, &b->target), b, flags, hops);
-}
-
-/* It has arrived. A question about this node is answered; one about another goes on to that one. */
-static void suspect_probed(struct phx__node_suspect *s, uint32_t from, struct phx__probe *b, int answer,
-                           int hops)
-{
-    uint32_t node = phx__id_find(s->ids, &b->subject), way;
-
-    if (answer) {
-        if (node != PHX__NONE && node != PHX__SELF)
-            s->ops.alive(s->ops.ctx, node);
-    } else if (node == PHX__SELF) {
-        b->target = b->asker;
-        way = s->ops.way(s->ops.ctx, &b->asker);
-        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, b, PHX__PROBE_ANSWER, s->hop_limit);
-    } else if (s->relay) {
-        b->target = b->subject;
-        suspect_pass_probe(s, b, 0, hops - 1);
-    }
-}
-
+/* A question about this node is answered; one about another goes on to that one. */
 int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
 {
-    int answer = (f->flags & PHX__PROBE_ANSWER) != 0;
+    int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;
+    uint32_t node, way;
 
-    if (phx__wire_link_get_probe(f, &b) != 0)
+    if (phx__wire_link_get(f, PHX__PROBE, &b) != 0)
         return PHX_EPROTO;
-    if (phx__id_equal(&b.target, &s->ids->at[PHX__SELF]))
-        suspect_probed(s, from, &b, answer, f->hops);
-    else if (s->relay)
-        suspect_pass_probe(s, &b, f->flags, f->hops - 1);
+    node = phx__id_find(s->env.ids, &b.subject);
+    mine = phx__id_equal(&b.target, &s->env.ids->at[PHX__SELF]);
+    if (mine && answer) {
+        if (node != PHX__NONE && node != PHX__SELF)
+            s->ops.alive(s->env.ctx, node);
+    } else if (mine && node == PHX__SELF) {
+        b.target = b.asker;
+        way = s->env.way(s->env.ctx, &b.asker);
+        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, &b, PHX__PROBE_ANSWER,
+                                 s->env.hop_limit);
+    } else if (s->env.relay) {
+        if (mine)
+            b.target = b.subject;
+        way = s->env.way(s->env.ctx, &b.target);
+        (void)suspect_send_probe(s, way, &b, mine ? 0 : f->flags, f->hops - 1);
+    }
     return 0;
 }
-
-#undef SUSPECT_FRAME
-#undef SUSPECT_PROBES
-#undef SUSPECT_AHEAD

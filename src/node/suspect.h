@@ -2,14 +2,10 @@
 #ifndef PHX_NODE_SUSPECT_H
 #define PHX_NODE_SUSPECT_H
 #include "base/rnd.h"
-#include "wire/link.h"
+#include "node/env.h"
 #include "wire/route.h"
 
 struct phx__node_suspect_ops {
-    void *ctx;
-    uint32_t (*way)(void *ctx, const struct phx_id *id); /* way, send, life: as in handover.h */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
     uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
     int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
     int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
@@ -24,21 +20,18 @@ struct phx__node_suspect_rumour { /* the last one about a node */
     uint32_t node;
 };
 struct phx__node_suspect {
-    struct phx__mem *mem;
-    struct phx__ids *ids;
+    struct phx__node_env env;
+    struct phx__node_suspect_ops ops;
     struct phx__rnd *rnd;
     const struct phx_detector *limits;
-    struct phx__node_suspect_ops ops;
-    int hop_limit, relay;
     struct phx__node_suspect_rumour *at;
     uint32_t count, capacity;
     struct phx__map places; /* node -> its place in at */
 };
 
 /* *limits may change. */
-PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, struct phx__mem *mem,
-                                        struct phx__ids *ids, struct phx__rnd *rnd,
-                                        const struct phx_detector *limits, int hop_limit, int relay,
+PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
+                                        struct phx__rnd *rnd, const struct phx_detector *limits,
                                         const struct phx__node_suspect_ops *ops);
 PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
 /* A link with this node is silent: tells all. */

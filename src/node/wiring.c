@@ -40,7 +40,7 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
-        phx__post_box_failed(&p->post, node, p->now);
+        phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
@@ -98,7 +98,7 @@ static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
     if (l == NULL)
         return PHX__NONE;
     if (next != node) /* traffic: worth a link of its own, if one can be made */
-        phx__dial_want(&p->dial, node, p->now);
+        phx__dial_want(&p->dial, node);
     *generation = l->generation;
     return next;
 }
@@ -338,22 +338,21 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(void *ctx, const struct phx__node_key *keys, uint32_t count)
+static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key shown[PHX__NODE_KEYS];
     phx *p = ctx;
     uint32_t i;
 
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     for (i = 0; i < count; i++) {
-        shown[i].data = p->set.keys[i].data = keys[i].data;
-        shown[i].size = p->set.keys[i].size = keys[i].size;
+        p->set.keys[i].data = keys[i].data;
+        p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, shown, count);
+        phx__tls_keys(p->set.tls, p->cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -408,7 +407,7 @@ static void wiring_moved(void *ctx)
 {
     phx *p = ctx;
 
-    phx__dial_moved(&p->dial, p->now);
+    phx__dial_moved(&p->dial);
 }
 
 static void wiring_agreed(void *ctx, const struct phx_address *a)
@@ -432,9 +431,10 @@ static int wiring_open_rooms(phx *p)
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
                                    c->incarnation << 32 };
-    struct phx__post_ops post = { p, wiring_owner, &p->names.version, wiring_next, phx__node_frames_ack,
-                                  wiring_message, wiring_done, wiring_writable, wiring_wants,
-                                  wiring_segment, wiring_member, c->on_begin != NULL ? wiring_begin : NULL,
+    struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
+                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
+                                  wiring_wants, wiring_segment, wiring_member,
+                                  c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon };
     int err;
 
@@ -446,32 +446,28 @@ static int wiring_open_rooms(phx *p)
                           c->incarnation, &route);
     p->route.relay = c->relay;
     if (err == 0)
-        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &dl, &dial);
+        err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
 static int wiring_open_own(phx *p)
 {
     struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
-    struct phx__node_handover_ops handover = { p,           phx__node_next, phx__node_frames_send,
-                                               wiring_life, wiring_held,    wiring_release,
-                                               wiring_take, wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { p, phx__node_next, phx__node_frames_send, wiring_life,
-                                             wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
+                                 p, phx__node_next, phx__node_frames_send, wiring_life };
+    struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
+                                               wiring_handover_end };
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
-    struct phx__node_trace_ops trace = { p, phx__node_next, phx__node_frames_send, wiring_random,
-                                         wiring_distance, wiring_why, wiring_traced };
-    uint32_t hops = p->cfg.hop_limit;
+    struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err;
 
-    phx__node_samehost_init(&p->samehost, p->cfg.same_host != 0);
+    p->samehost.enabled = p->cfg.same_host != 0;
     phx__node_addr_init(&p->addr, &addr);
-    phx__node_suspect_init(&p->suspect, &p->mem, &p->ids, &p->rnd, &p->cfg.detector, (int)hops,
-                           p->cfg.relay, &suspect);
-    err = phx__node_handover_init(&p->handover, &p->mem, &p->ids, &p->timers, (int)hops, p->cfg.relay,
-                                  &handover);
+    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
+    err = phx__node_handover_init(&p->handover, &env, &handover);
     if (err == 0)
-        err = phx__node_trace_init(&p->trace, &p->mem, &p->ids, &p->timers, hops, p->cfg.relay, &trace);
+        err = phx__node_trace_init(&p->trace, &env, &trace);
     return err != 0 ? err : wiring_open_keys(p);
 }
 

@@ -1,6 +1,6 @@
-/* os.c - the built-in world: sockets, readiness, random bytes and the clock of a POSIX system. */
+/* os.c - the built-in world: sockets, waking, random bytes and the clock of a POSIX system. */
 
-/* This is the only room that talks to the operating system. It promises that
+/* This room alone talks to the operating system. It promises that
  *
  *   - no call blocks, but resolve;
  *   - every descriptor made here is non-blocking and close-on-exec. Sockets are born so where the
@@ -10,33 +10,220 @@
  *   - SIGPIPE is never raised, and no disposition of a signal is changed;
  *   - a call that fails leaves nothing behind: no descriptor, no path, no watch.
  *
- * What travels through a handle, when to dial again and whom to trust is decided above. This file has
- * readiness, waking, random bytes, files and the clocks; sock.c has the sockets, samehost.c the short way
- * between two processes of one host.
+ * What travels through a handle, when to dial again and whom to trust is decided above. Readiness is in
+ * poll.c, the short way between two processes of one host in samehost.c.
  *
- * Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
- * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first two give
- * one descriptor that stands for all (phx_fd).
+ * Handles are descriptors, so a handle costs nothing here: no table of connections exists, the kernel has it.
+ * Kept are only the paths of UNIX listeners, which must be unlinked.
+ *
+ * A dialled connection:
+ *
+ *      dial --> in progress --PHX_WRITE--> finish --> connected
+ *        |                                   |
+ *        '--> refused at once                '--> why not; PHX_ESELF
+ *
+ * PHX_ESELF: whoever dials a port of its own machine on which nobody listens can be given just that port as
+ * its local one, and TCP's simultaneous open then connects the socket to itself. It looks like a peer that
+ * echoes everything, and it keeps the real listener from binding its port.
  *
  * wake writes a byte into a pipe. A pipe rather than an eventfd: it exists everywhere, and write is
- * async-signal-safe. wait drains it and never reports it; whoever polls by himself finds it through
- * phx__os_wake_handle. */
-#include "os/sock.h"
+ * async-signal-safe. Whoever polls by himself finds it through phx__os_wake_handle. */
+#ifndef PHX_PRIVATE /* not in the joined file; see base.h */
+#define _GNU_SOURCE 1
+#endif
+#include "os/os.h"
+#include "os/poll.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifdef OS_WAIT_KQUEUE
-#include <sys/event.h>
+/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
+ * hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as a
+ * link that drains while it closes. Linux counts the time that a full receiver takes none, too: so it must be
+ * above any pause that a host may announce by phx_busy. */
+#define OS_TCP_USER_TIMEOUT_MS 600000
+
+/* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
+ * quarters are free again, so with the system's default of half as much the reader mostly finds nothing while
+ * the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208 KiB by
+ * default. */
+#define OS_UNIX_BUFFER (256 << 10)
+
+/* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
+ * started by another thread meanwhile can inherit it. */
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
+#define OS_SOCKET_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
+#if defined(OS_GNU) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
+    || defined(__DragonFly__)
+#define OS_ACCEPT4 1
 #endif
-#ifdef OS_WAIT_EPOLL
-#include <sys/epoll.h>
 #endif
 
-/* Handles reported by one wait. 128 events are 1.5 KB of stack with epoll and 8 KB with kqueue. */
-#define OS_BATCH 128
+/* Connections that died in the queue are skipped; past this many let the rest of the step run. */
+#define OS_ACCEPT_TRIES 16
+
+/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX guarantees
+ * only 16, so a smaller IOV_MAX wins. */
+#if defined(IOV_MAX) && IOV_MAX < 64
+#define OS_IOV_MAX IOV_MAX
+#else
+#define OS_IOV_MAX 64
+#endif
+
+/* Old Darwin has a socket option in place of the flag; see os_prepare. */
+#ifdef MSG_NOSIGNAL
+#define OS_SEND_FLAGS MSG_NOSIGNAL
+#else
+#define OS_SEND_FLAGS 0
+#endif
+
+/* ---- Addresses */
+
+static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *out, socklen_t *size)
+{
+    const char *end = (const char *)memchr(path, 0, capacity);
+    size_t length = end != NULL ? (size_t)(end - path) : capacity;
+    /* An empty path would make Linux choose a name of its own, outside the file system. */
+    if (end == NULL || length == 0 || length >= sizeof out->sun_path)
+        return PHX_EADDRESS;
+    out->sun_family = AF_UNIX;
+    memcpy(out->sun_path, path, length + 1);
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+    return 0;
+}
+
+int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size)
+{
+    memset(out, 0, sizeof *out);
+    switch (at->family) {
+    case PHX_IPV4:
+        out->v4.sin_family = AF_INET;
+        out->v4.sin_port = htons(at->port);
+        memcpy(&out->v4.sin_addr, at->ip, 4);
+        *size = sizeof out->v4;
+        return 0;
+    case PHX_IPV6:
+        out->v6.sin6_family = AF_INET6;
+        out->v6.sin6_port = htons(at->port);
+        memcpy(&out->v6.sin6_addr, at->ip, 16);
+        *size = sizeof out->v6;
+        return 0;
+    case PHX_UNIX:
+        return os_pack_path(at->path, sizeof at->path, &out->un, size);
+    default: /* a peer may tell us addresses of a family to come */
+        return PHX_ENOTSUP;
+    }
+}
+
+/* A host with a dual-stack socket of its own may have us adopt a v4 connection that calls itself
+ * ::ffff:1.2.3.4. Others must see the address that they can compare and dial. */
+static void os_unpack_v6(const struct sockaddr_in6 *in, struct phx_address *out)
+{
+    static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
+    unsigned char ip[16];
+    memcpy(ip, &in->sin6_addr, sizeof ip);
+    out->port = ntohs(in->sin6_port);
+    if (memcmp(ip, mapped, sizeof mapped) == 0) {
+        out->family = PHX_IPV4;
+        memcpy(out->ip, ip + sizeof mapped, 4);
+    } else {
+        out->family = PHX_IPV6;
+        memcpy(out->ip, ip, sizeof ip);
+    }
+}
+
+/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. */
+static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_address *out)
+{
+    size_t i, length = (size_t)size, path = offsetof(struct sockaddr_un, sun_path);
+    memset(out, 0, sizeof *out);
+    switch (in->any.sa_family) {
+    case AF_INET:
+        out->family = PHX_IPV4;
+        out->port = ntohs(in->v4.sin_port);
+        memcpy(out->ip, &in->v4.sin_addr, 4);
+        return 0;
+    case AF_INET6:
+        os_unpack_v6(&in->v6, out);
+        return 0;
+    case AF_UNIX:
+        out->family = PHX_UNIX;
+        for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)
+            out->path[i] = in->un.sun_path[i];
+        return 0;
+    default: /* a host may adopt sockets of any kind */
+        return PHX_ENOTSUP;
+    }
+}
+
+static int os_local(void *world, int handle, struct phx_address *out)
+{
+    union os_sockaddr a;
+    socklen_t size = sizeof a;
+    (void)world;
+    memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
+    if (getsockname(handle, &a.any, &size) != 0)
+        return phx__os_poll_error(errno);
+    return os_unpack(&a, size, out);
+}
+
+/* ---- Descriptors */
+
+static int os_prepare(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return phx__os_poll_error(errno);
+#if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
+    {
+        int on = 1;
+        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+            return phx__os_poll_error(errno);
+    }
+#endif
+    return 0;
+}
+
+/* Failures are ignored: these make a connection better, not possible, and some systems refuse them on one
+ * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
+void phx__os_tune(int fd, int family)
+{
+    int on = 1, room = OS_UNIX_BUFFER;
+    if (family == AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    if (family != AF_INET && family != AF_INET6)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#ifdef TCP_USER_TIMEOUT
+    {
+        unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    }
+#endif
+}
+
+int phx__os_socket(int family)
+{
+#ifdef OS_SOCKET_FLAGS
+    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    return fd < 0 ? phx__os_poll_error(errno) : fd;
+#else
+    int fd = socket(family, SOCK_STREAM, 0), err;
+    if (fd < 0)
+        return phx__os_poll_error(errno);
+    if ((err = os_prepare(fd)) != 0) {
+        close(fd);
+        return err;
+    }
+    return fd;
+#endif
+}
 
 /* ---- Waking */
 
@@ -44,11 +231,11 @@ static int os_wake_open(struct os_world *w)
 {
     int ends[2], err;
     if (pipe(ends) != 0)
-        return phx__os_sock_error(errno);
+        return phx__os_poll_error(errno);
     w->wake_read = ends[0];
     w->wake_write = ends[1];
-    err = phx__os_sock_prepare(ends[0]);
-    return err != 0 ? err : phx__os_sock_prepare(ends[1]);
+    err = os_prepare(ends[0]);
+    return err != 0 ? err : os_prepare(ends[1]);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -61,18 +248,9 @@ static int os_wake(void *world)
     do
         n = write(w->wake_write, "w", 1);
     while (n < 0 && errno == EINTR);
-    after = n < 0 ? phx__os_sock_error(errno) : 0; /* only reads a table: safe here */
+    after = n < 0 ? phx__os_poll_error(errno) : 0; /* only reads a table: safe here */
     errno = before;
     return after == PHX_EAGAIN ? 0 : after;
-}
-
-/* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
-static void os_drain(int fd)
-{
-    char bytes[256];
-    int rounds = 16;
-    while (rounds-- > 0 && read(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
-        ;
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -84,267 +262,376 @@ void phx__os_wake_drain(const struct phx_os *os)
 {
     int fd = phx__os_wake_handle(os);
     if (fd >= 0)
-        os_drain(fd);
+        phx__os_poll_drain(fd);
 }
 
-/* ---- Readiness: epoll */
+/* ---- Listening */
 
-#ifdef OS_WAIT_EPOLL
-
-static int os_queue_open(struct os_world *w)
+/* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
+ * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
+ * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
+ * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
-    return w->queue < 0 ? phx__os_sock_error(errno) : 0;
-}
-
-/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
- * first, and is believed no further than that: a number may have got another owner since, in the host's
- * hands, and then the other one is right. */
-int phx__os_watch(void *world, int handle, int events)
-{
-    struct os_world *w = (struct os_world *)world;
-    uint32_t i = (uint32_t)handle;
-    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    struct epoll_event e;
-    memset(&e, 0, sizeof e);
-    e.data.fd = handle;
-    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
-               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
-    if (i < w->known_capacity)
-        w->known[i] = events != 0;
-    if (events == 0) {
-        /* Deleting is not the same as no events: errors are reported as long as it is registered. */
-        if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
-            return 0;
-        return phx__os_sock_error(errno);
-    }
-    if (epoll_ctl(w->queue, first, handle, &e) != 0
-        && ((errno != ENOENT && errno != EEXIST)
-            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_sock_error(errno);
-    /* Without memory for it each change costs a call more. */
-    if (i >= w->known_capacity
-        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
-        w->known[i] = 1;
+    struct stat tried, now;
+    int fd, refused;
+    if (lstat(a->un.sun_path, &tried) != 0)
+        return errno == ENOENT ? 0 : phx__os_poll_error(errno);
+    if (!S_ISSOCK(tried.st_mode))
+        return PHX_EINUSE; /* not ours to remove, whatever it is */
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
+        return fd;
+    refused = connect(fd, &a->any, size) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    if (!refused)
+        return PHX_EINUSE;
+    if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
+        (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
 }
 
-/* The kernel moves what it reported to the end of its list, which makes a small capacity fair. */
-static int os_wait(void *world, struct phx_ready *out, int capacity)
+static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
 {
-    struct os_world *w = (struct os_world *)world;
-    struct epoll_event ready[OS_BATCH];
-    int i, n, count = 0;
-    if (capacity <= 0)
-        return 0; /* for the kernel that is an error */
-    n = epoll_wait(w->queue, ready, capacity < OS_BATCH ? capacity : OS_BATCH, 0);
-    if (n < 0)
-        return errno == EINTR ? 0 : phx__os_sock_error(errno); /* level-triggered: nothing is lost */
-    for (i = 0; i < n; i++) {
-        uint32_t e = ready[i].events;
-        if (ready[i].data.fd == w->wake_read) {
-            os_drain(w->wake_read);
-            continue;
-        }
-        out[count].handle = ready[i].data.fd;
-        if ((e & (EPOLLERR | EPOLLHUP)) != 0)
-            e = EPOLLIN | EPOLLOUT;
-        out[count++].events = ((e & EPOLLIN) != 0 ? PHX_READ : 0)
-                              | ((e & EPOLLOUT) != 0 ? PHX_WRITE : 0);
-    }
-    return count;
-}
-
-#endif
-
-/* ---- Readiness: kqueue */
-
-#ifdef OS_WAIT_KQUEUE
-
-static int os_queue_open(struct os_world *w)
-{
-    w->queue = kqueue();
-    if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
-        return phx__os_sock_error(errno);
-    return 0;
-}
-
-/* Reading and writing are two filters, each added or deleted by itself. Adding twice is fine. */
-static int os_filter(struct os_world *w, int handle, int filter, int on)
-{
-    struct kevent change;
-    EV_SET(&change, (uintptr_t)handle, (short)filter, on ? EV_ADD : EV_DELETE, 0, 0, 0);
-    if (kevent(w->queue, &change, 1, NULL, 0, NULL) == 0 || (!on && errno == ENOENT))
-        return 0;
-    return phx__os_sock_error(errno);
-}
-
-int phx__os_watch(void *world, int handle, int events)
-{
-    struct os_world *w = (struct os_world *)world;
-    int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
-    if (err == 0)
-        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
-    return err;
-}
-
-/* A handle that is ready both ways is reported twice. */
-static int os_wait(void *world, struct phx_ready *out, int capacity)
-{
-    static const struct timespec at_once = {0, 0};
-    struct os_world *w = (struct os_world *)world;
-    struct kevent ready[OS_BATCH];
-    int i, n, count = 0;
-    if (capacity <= 0)
-        return 0;
-    n = kevent(w->queue, NULL, 0, ready, capacity < OS_BATCH ? capacity : OS_BATCH, &at_once);
-    if (n < 0)
-        return errno == EINTR ? 0 : phx__os_sock_error(errno); /* level-triggered: nothing is lost */
-    for (i = 0; i < n; i++) {
-        if ((int)ready[i].ident == w->wake_read) {
-            os_drain(w->wake_read);
-            continue;
-        }
-        out[count].handle = (int)ready[i].ident;
-        out[count].events = ready[i].filter == EVFILT_READ ? PHX_READ : PHX_WRITE;
-        if ((ready[i].flags & (EV_EOF | EV_ERROR)) != 0)
-            out[count].events = PHX_READ | PHX_WRITE;
-        count++;
-    }
-    return count;
-}
-
-#endif
-
-#ifndef OS_WAIT_POLL
-
-static int os_fd(void *world)
-{
-    return ((struct os_world *)world)->queue;
-}
-
-static void os_queue_close(struct os_world *w)
-{
-    if (w->queue >= 0)
-        close(w->queue);
-}
-
-#endif
-
-/* ---- Readiness: poll */
-
-#ifdef OS_WAIT_POLL
-
-static int os_queue_open(struct os_world *w)
-{
-    (void)w;
-    return 0;
-}
-
-static void os_queue_close(struct os_world *w)
-{
-    phx__mem_put(w->mem, w->polled, w->polled_capacity * sizeof *w->polled);
-    phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
-}
-
-static int os_fd(void *world)
-{
-    (void)world;
-    return PHX_ENOTSUP;
-}
-
-/* The last entry moves into the gap. */
-static void os_unwatch(struct os_world *w, uint32_t handle)
-{
-    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
-    if (slot == 0)
-        return;
-    w->polled[slot - 1] = w->polled[--w->polled_count];
-    w->slots[w->polled[slot - 1].fd] = slot;
-    w->slots[handle] = 0; /* after the line above: the last may be the one */
-}
-
-int phx__os_watch(void *world, int handle, int events)
-{
-    struct os_world *w = (struct os_world *)world;
-    struct pollfd *p;
-    int err;
-    if (handle < 0)
-        return PHX_EINVAL;
-    if (events == 0) {
-        os_unwatch(w, (uint32_t)handle);
-        return 0;
-    }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
-    if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
+    struct os_path *p;
+    struct stat made;
+    int err = phx__mem_grow(w->mem, &w->paths, &w->paths_capacity, w->paths_count + 1, sizeof *w->paths);
     if (err != 0)
         return err;
-    if (w->slots[handle] == 0)
-        w->slots[handle] = ++w->polled_count;
-    p = &w->polled[w->slots[handle] - 1];
-    p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
-    p->revents = 0; /* of an earlier owner of the place */
+    if (bind(fd, &a->any, size) != 0) {
+        if (errno != EADDRINUSE)
+            return phx__os_poll_error(errno);
+        if ((err = os_remove_stale(a, size)) != 0)
+            return err;
+        if (bind(fd, &a->any, size) != 0)
+            return phx__os_poll_error(errno);
+    }
+    if (lstat(a->un.sun_path, &made) != 0)
+        return phx__os_poll_error(errno);
+    p = &w->paths[w->paths_count++];
+    p->handle = fd;
+    p->device = made.st_dev;
+    p->inode = made.st_ino;
+    memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
     return 0;
 }
 
-static int os_polled_events(short e)
+static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 {
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
+    int on = 1;
+    /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+        return phx__os_poll_error(errno);
+    /* One port can then be had for both families, by two listeners. */
+    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+        return phx__os_poll_error(errno);
+    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Each look goes round once and begins behind the handle that was reported last, so that the ones at the end
- * get their turn although more are ready than capacity. */
-static int os_wait(void *world, struct phx_ready *out, int capacity)
+/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the path for
+ * stale, so the file found there is ours or one that somebody put there after removing ours. */
+static void os_unlink(struct os_world *w, int handle)
+{
+    struct stat now;
+    uint32_t i;
+    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
+        ;
+    if (i == w->paths_count)
+        return;
+    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
+        && now.st_dev == w->paths[i].device)
+        (void)unlink(w->paths[i].path);
+    w->paths[i] = w->paths[--w->paths_count];
+}
+
+/* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
+ * does not remove it from epoll, and it would be reported under a number that means another one. */
+static void os_close(void *world, int handle)
 {
     struct os_world *w = (struct os_world *)world;
-    uint32_t seen, at = w->start;
-    int count = 0, n;
-    capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
-    n = poll(w->polled, (nfds_t)w->polled_count, 0);
-    if (n < 0)
-        return errno == EINTR ? 0 : phx__os_sock_error(errno); /* level-triggered: nothing is lost */
-    if (n > 0 && w->polled[0].revents != 0)
-        os_drain(w->wake_read);
-    for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
-        if (at == 0 || at >= w->polled_count)
-            at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
-            continue;
-        out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
-    }
-    w->start = at;
-    return count;
+    (void)phx__os_poll_watch(w, handle, 0);
+    os_unlink(w, handle);
+    close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
 }
 
+static int os_listen(void *world, struct phx_address *at, int *handle)
+{
+    struct os_world *w = (struct os_world *)world;
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, err = phx__os_pack(at, &a, &size);
+    if (err != 0)
+        return err;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+        return fd;
+    err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
+    if (err == 0 && listen(fd, OS_BACKLOG) != 0)
+        err = phx__os_poll_error(errno);
+    if (err == 0)
+        err = os_local(w, fd, at); /* the port, if any would do */
+    if (err != 0) {
+        os_close(w, fd); /* removes the path too */
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+/* Errors of accept that tell about one connection that is gone, or (EPERM) one that a firewall forbids, and
+ * not about the listener. Linux hands over what is pending on the new socket as its own. */
+static int os_accept_may_go_on(int error)
+{
+    int ours = phx__os_poll_error(error);
+#ifdef ENONET
+    if (error == ENONET)
+        return 1;
 #endif
+    return ours == PHX_ERESET || ours == PHX_EUNREACH || ours == PHX_ETIMEDOUT || error == EINTR
+           || error == EPROTO || error == EPERM || error == ENOPROTOOPT;
+}
+
+/* As accept(2), but what comes is non-blocking and close-on-exec, or it is -1 and errno is 0: Darwin refuses
+ * options on what the peer has closed already. */
+static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
+{
+#ifdef OS_ACCEPT4
+    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+#else
+    int fd = accept(listener, &a->any, size);
+    if (fd < 0 || os_prepare(fd) == 0)
+        return fd;
+    close(fd);
+    errno = 0;
+    return -1;
+#endif
+}
+
+static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
+{
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, tries;
+    (void)world;
+    for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
+        size = sizeof a;
+        memset(&a, 0, sizeof a);
+        fd = os_accept_fit(listener, &a, &size);
+        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
+            return phx__os_poll_error(errno);
+        if (fd < 0)
+            continue; /* that one is gone */
+        phx__os_tune(fd, a.any.sa_family);
+        if (os_unpack(&a, size, from) != 0)
+            memset(from, 0, sizeof *from);
+        *handle = fd;
+        return 0;
+    }
+    return PHX_EAGAIN;
+}
+
+/* ---- Dialling */
+
+static int os_dial(void *world, const struct phx_address *to, int *handle)
+{
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, err = phx__os_pack(to, &a, &size);
+    (void)world;
+    if (err != 0)
+        return err;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+        return fd;
+    phx__os_tune(fd, a.any.sa_family);
+    /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
+     * listener, for which Linux does not wait: the caller tries again later. */
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+        err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
+        close(fd);
+        return err;
+    }
+    *handle = fd;
+    return 0;
+}
+
+static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
+{
+    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
+           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
+}
+
+static int os_finish(void *world, int handle)
+{
+    struct phx_address here, there;
+    union os_sockaddr a;
+    socklen_t size = sizeof(int);
+    int error = 0, err;
+    if (getsockopt(handle, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return errno == ENOTSOCK ? 0 : phx__os_poll_error(errno); /* the host's, from cfg.dial: it is there */
+    if (error != 0)
+        return phx__os_poll_error(error);
+    /* No error is also what a connection has that is still being made: only a peer proves one. */
+    size = sizeof a;
+    memset(&a, 0, sizeof a);
+    if (getpeername(handle, &a.any, &size) != 0) {
+        if (errno == ENOTCONN)
+            return PHX_EAGAIN;
+        return errno == EINVAL ? PHX_ERESET : phx__os_poll_error(errno); /* Darwin: came and went */
+    }
+    if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
+        return err;
+    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+}
+
+int phx__os_adopt(const struct phx_os *os, int fd)
+{
+    struct phx_address here;
+    int err;
+    if (phx__os_wake_handle(os) < 0)
+        return 0;
+    if ((err = os_prepare(fd)) != 0)
+        return err;
+    if (os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
+        phx__os_tune(fd, AF_INET);
+    return 0;
+}
+
+/* ---- Bytes */
+
+/* An adopted descriptor need not be a socket, and then no flag keeps write from raising SIGPIPE. The signal
+ * is sent to this thread, so it can be blocked here, taken back and unblocked. It costs four system calls, on
+ * this path only. (sigprocmask in place of pthread_sigmask: they are the same on every system we know, and
+ * the other one wants a library of its own on some.) */
+static ssize_t os_writev_quietly(int fd, const struct iovec *iov, int count)
+{
+    sigset_t pipe_only, before, pending;
+    int was_pending, error, taken;
+    ssize_t n;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    was_pending = sigismember(&pending, SIGPIPE);
+    if (sigprocmask(SIG_BLOCK, &pipe_only, &before) != 0)
+        return -1;
+    n = writev(fd, iov, count);
+    error = errno;
+    if (n < 0 && error == EPIPE && !was_pending) {
+        sigpending(&pending); /* not pending if the host ignores it; sigwait would then block */
+        if (sigismember(&pending, SIGPIPE))
+            sigwait(&pipe_only, &taken);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return n;
+}
+
+static long os_send(void *world, int handle, const struct iovec *iov, int count)
+{
+    struct msghdr message;
+    ssize_t n;
+    (void)world;
+    count = count < OS_IOV_MAX ? count : OS_IOV_MAX;
+    if (count > 1) /* or it is not looked at */
+        memset(&message, 0, sizeof message);
+    message.msg_iov = (struct iovec *)iov; /* not written to; POSIX left out the const */
+    message.msg_iovlen = (unsigned char)count; /* its type differs between systems; this fits all */
+    do {
+        n = count == 1 ? send(handle, iov->iov_base, iov->iov_len, OS_SEND_FLAGS) /* the lesser call */
+                       : sendmsg(handle, &message, OS_SEND_FLAGS);
+        if (n < 0 && errno == ENOTSOCK)
+            n = os_writev_quietly(handle, iov, count);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_poll_error(errno) : (long)n;
+}
+
+static long os_recv(void *world, int handle, void *data, size_t size)
+{
+    ssize_t n;
+    (void)world;
+    PHX_ASSERT(size > 0);
+    do { /* recv is the lesser call, but an adopted descriptor need not be a socket */
+        n = recv(handle, data, size, 0);
+        if (n < 0 && errno == ENOTSOCK)
+            n = read(handle, data, size);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_poll_error(errno) : (long)n;
+}
+
+static long os_recvv(void *world, int handle, const struct iovec *iov, int count)
+{
+    ssize_t n;
+    (void)world;
+    if (count > OS_IOV_MAX)
+        count = OS_IOV_MAX;
+    do
+        n = readv(handle, iov, count);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? phx__os_poll_error(errno) : (long)n;
+}
+
+/* ---- Names */
+
+/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks libraries to
+ * know this name; it also keeps a hostile DNS from moving it off this machine. */
+static int os_resolve_localhost(struct phx_address *out, int capacity)
+{
+    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
+    static const struct phx_address v6 = {
+        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
+    union os_sockaddr a;
+    socklen_t size;
+    int fd, n = 0;
+    out[n++] = v4;
+    /* Having IPv6 compiled in says little; binding the address says that it is there. */
+    if (capacity > 1 && phx__os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
+        if (bind(fd, &a.any, size) == 0)
+            out[n++] = v6;
+        close(fd);
+    }
+    return n;
+}
+
+/* Adds one to the n known ones unless it is there; returns how many there are then. */
+static int os_add_resolved(const struct addrinfo *from, struct phx_address *out, int n)
+{
+    union os_sockaddr a;
+    int i;
+    if (from->ai_addrlen > sizeof a)
+        return n;
+    memset(&a, 0, sizeof a);
+    memcpy(&a, from->ai_addr, from->ai_addrlen);
+    if (os_unpack(&a, from->ai_addrlen, &out[n]) != 0)
+        return n;
+    out[n].port = 0; /* the caller has it from the address */
+    for (i = 0; i < n; i++)
+        if (os_is_same_endpoint(&out[i], &out[n]))
+            return n;
+    return n + 1;
+}
+
+static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
+{
+    struct addrinfo hints, *list = NULL, *i;
+    int n = 0, err;
+    (void)world;
+    if (capacity <= 0)
+        return PHX_EINVAL;
+    if (strcmp(host, "localhost") == 0)
+        return os_resolve_localhost(out, capacity);
+    memset(&hints, 0, sizeof hints);
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    err = getaddrinfo(host, NULL, &hints, &list);
+    if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
+        return PHX_ENOMEM;
+    if (err != 0)
+        return PHX_ERESOLVE;
+    for (i = list; i != NULL && n < capacity; i = i->ai_next)
+        n = os_add_resolved(i, out, n);
+    freeaddrinfo(list);
+    return n > 0 ? n : PHX_ERESOLVE;
+}
 
 /* ---- Random bytes, files, time */
-
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
-static int os_random(void *world, void *out, size_t size)
-{
-    unsigned char *to = (unsigned char *)out;
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC), err = 0;
-    (void)world;
-    if (fd < 0)
-        return errno == EMFILE || errno == ENFILE ? PHX_EMFILE : PHX_EIO;
-    while (size > 0 && err == 0) {
-        ssize_t n = read(fd, to, size);
-        if (n > 0) {
-            to += n;
-            size -= (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            err = PHX_EIO; /* somebody replaced the device by a file that ends */
-        }
-    }
-    close(fd);
-    return err;
-}
 
 /* Keys and certificates are files. Reading one may block, on a network file system say, so it happens where
  * the host expects it, in phx_new and phx_read_key, and never in a step. */
@@ -377,6 +664,16 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
+/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+static int os_random(void *world, void *out, size_t size)
+{
+    long n = phx__os_read_file("/dev/urandom", out, size);
+
+    (void)world;
+    /* Less, if somebody replaced the device by a file that ends. */
+    return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
+}
+
 uint64_t phx_now_us(void)
 {
     struct timespec now;
@@ -399,18 +696,20 @@ uint64_t phx__os_wall_seconds(void)
 
 /* ---- The world */
 
+static int os_fd(void *world)
+{
+    return ((struct os_world *)world)->queue;
+}
+
 /* Handles that are still open belong to the caller and stay open. */
 static void os_free(void *world)
 {
     struct os_world *w = (struct os_world *)world;
-    os_queue_close(w);
+    phx__os_poll_close(w);
     if (w->wake_read >= 0)
         close(w->wake_read);
     if (w->wake_write >= 0)
         close(w->wake_write);
-#ifdef OS_WAIT_EPOLL
-    phx__mem_put(w->mem, w->known, w->known_capacity);
-#endif
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }
@@ -418,9 +717,9 @@ static void os_free(void *world)
 /* In the order of struct phx_os; the types catch most swaps. */
 static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
-    phx__os_sock_listen, phx__os_sock_accept, phx__os_sock_dial, phx__os_sock_finish, phx__os_sock_local,
-    phx__os_sock_send, phx__os_sock_recv, phx__os_sock_close, phx__os_watch, os_wait, os_random,
-    phx__os_sock_resolve, os_fd, os_wake, os_free, phx__os_sock_recvv,
+    os_listen, os_accept, os_dial, os_finish, os_local,
+    os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
+    os_resolve, os_fd, os_wake, os_free, os_recvv,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)
@@ -431,14 +730,12 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
         return PHX_ENOMEM;
     w->mem = mem;
     w->wake_read = w->wake_write = -1;
-#ifndef OS_WAIT_POLL
     w->queue = -1;
-#endif
     err = os_wake_open(w);
     if (err == 0)
-        err = os_queue_open(w);
+        err = phx__os_poll_open(w);
     if (err == 0)
-        err = phx__os_watch(w, w->wake_read, PHX_READ);
+        err = phx__os_poll_watch(w, w->wake_read, PHX_READ);
     if (err != 0) {
         os_free(w);
         return err;

@@ -24,7 +24,7 @@ PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 /* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which holds for
  * everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0 or why not, and then fd
  * is still the caller's. For another world it does nothing and says 0. */
-PHX_PRIVATE int phx__os_sock_adopt(const struct phx_os *os, int fd);
+PHX_PRIVATE int phx__os_adopt(const struct phx_os *os, int fd);
 
 /* The short way between processes of one host, see samehost.c. listen: a second listener, with a handle of
  * its own, for dialers of the TCP address *at from this host. dial: a handle that is connected already with

@@ -25,11 +25,10 @@
 #ifndef PHX_PRIVATE /* not in the joined file; see base.h */
 #define _GNU_SOURCE 1
 #endif
-#include "os/sock.h"
+#include "os/os.h"
+#include "os/poll.h"
 
 #include "base/addr.h"
-
-#include <sys/socket.h>
 
 #if defined(OS_GNU) && defined(SO_PEERCRED) && defined(SOCK_CLOEXEC)
 #define OS_NEAR 1
@@ -38,8 +37,6 @@
 #ifdef OS_NEAR
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
@@ -76,10 +73,10 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
     if (phx__os_wake_handle(os) < 0 || !os_samehost_has_name(at))
         return PHX_ENOTSUP;
     os_samehost_name(at, 0, &name, &size);
-    if ((fd = phx__os_sock_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
-        int err = phx__os_sock_error(errno);
+        int err = phx__os_poll_error(errno);
         close(fd);
         return err;
     }
@@ -90,27 +87,16 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 /* Would a packet to this address come from it? */
 static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
-    union { /* what getsockname fills in */
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } to, from;
-    socklen_t size = sizeof from;
-    int v4 = a->family == PHX_IPV4;
+    union os_sockaddr to, from;
+    socklen_t size;
 
-    memset(&to, 0, sizeof to);
-    to.any.sa_family = (sa_family_t)(v4 ? AF_INET : AF_INET6);
-    if (v4) {
-        to.v4.sin_port = htons(a->port);
-        memcpy(&to.v4.sin_addr, a->ip, 4);
-    } else {
-        to.v6.sin6_port = htons(a->port);
-        memcpy(&to.v6.sin6_addr, a->ip, 16);
-    }
-    if (connect(fd, &to.any, (socklen_t)(v4 ? sizeof to.v4 : sizeof to.v6)) != 0
-        || getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+    if (phx__os_pack(a, &to, &size) != 0 || connect(fd, &to.any, size) != 0)
         return 0;
-    return v4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
+    size = sizeof from;
+    if (getsockname(fd, &from.any, &size) != 0 || from.any.sa_family != to.any.sa_family)
+        return 0;
+    return a->family == PHX_IPV4 ? memcmp(&from.v4.sin_addr, a->ip, 4) == 0
+                                 : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
 int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
@@ -147,7 +133,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
-        return phx__os_sock_error(errno);
+        return phx__os_poll_error(errno);
     return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
 }
 
@@ -157,7 +143,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
 
     if (!phx__os_samehost_is_own(os, to))
         return PHX_ENOTSUP;
-    if ((fd = phx__os_sock_socket(AF_UNIX)) < 0)
+    if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     err = os_samehost_connect(fd, to, 0);
     if (err == PHX_EREFUSED)
@@ -166,7 +152,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
         close(fd);
         return err;
     }
-    phx__os_sock_tune(fd, AF_UNIX);
+    phx__os_tune(fd, AF_UNIX);
     *handle = fd;
     return 0;
 }
@@ -175,24 +161,19 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
 
 int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
-    (void)os;
-    (void)at;
-    (void)handle;
+    (void)os, (void)at, (void)handle;
     return PHX_ENOTSUP;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
-    (void)os;
-    (void)to;
-    (void)handle;
+    (void)os, (void)to, (void)handle;
     return PHX_ENOTSUP;
 }
 
 int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
-    (void)os;
-    (void)a;
+    (void)os, (void)a;
     return 0;
 }
 

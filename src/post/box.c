@@ -153,7 +153,8 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer)
+/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
         return;
@@ -171,7 +172,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
     phx__post_store_close(&p->store, b);
 }
 
-void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
+static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
@@ -195,7 +196,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
     if (former != NULL && former != peer)
-        phx__post_box_check_room(p, former);
+        box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -242,10 +243,11 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
 }
 
-static void box_end_queued(struct phx__post *p, struct phx__queued *q, int result)
+/* Ends what is queued behind `before`, or first. */
+static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *before, int result)
 {
-    box_end(p, &q->message, result);
-    phx__post_store_queued_drop(&p->store, q); /* the outcome holds the host's memory */
+    box_end(p, before == NULL ? &b->head->message : &before->next->message, result);
+    phx__post_store_drop(&p->store, b, before); /* the outcome holds the host's memory */
 }
 
 /* The bit of message.tried for a life; all of them if none is left. */
@@ -281,8 +283,8 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, NULL), PHX_EFAILED);
-            phx__post_box_check_room(p, b->peer);
+            box_end_queued(p, b, NULL, PHX_EFAILED);
+            box_check_room(p, b->peer);
             continue;
         }
         if (box_put(p, b, &b->head->message) != 0) {
@@ -291,7 +293,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             break;
         }
         /* The flow holds the body, or has copied what was not the host's: nothing is released here. */
-        phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, NULL));
+        phx__post_store_drop(&p->store, b, NULL);
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -303,14 +305,14 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
-        return p->now < b->retry_at && b->version == *p->ops.version;
+        return *p->ops.now < b->retry_at && b->version == *p->ops.version;
     if (!b->moved)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
     if (b->retry_us > BOX_RETRY_MOST)
         b->retry_us = BOX_RETRY_MOST;
-    b->retry_at = p->now + b->retry_us;
+    b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
     return 1;
@@ -349,7 +351,8 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     box_hold(p, b);
 }
 
-void phx__post_box_retry(struct phx__post *p)
+/* The REFUSED ones. */
+static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -397,7 +400,8 @@ void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
         phx__ring_add(&p->boxes.opened, &b->link);
 }
 
-void phx__post_box_open_gates(struct phx__post *p)
+/* After anything that calls phx__post_box_landed. */
+static void box_open_gates(struct phx__post *p)
 {
     while (!phx__ring_is_empty(&p->boxes.opened)) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.opened.next;
@@ -412,6 +416,14 @@ void phx__post_box_open_gates(struct phx__post *p)
     }
 }
 
+void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer)
+{
+    box_open_gates(p);
+    box_check_room(p, peer);
+    if (peer->out.count == 0)
+        phx__post_sched_rest(p, peer);
+}
+
 void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
 {
     b->returned = 1;
@@ -420,13 +432,12 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
 }
 
-/* May one more message of this size join a mailbox in that state? peer: of a BOUND or FLOWING one. */
-static int box_accepts(const struct phx__post *p, enum phx__box_state state,
-                       const struct phx__post_peer *peer, size_t size)
+/* May one more message of this size go there? */
+static int box_accepts(const struct phx__post *p, const struct phx__post_way *way, size_t size)
 {
-    if (state == PHX__BOX_BOUND || state == PHX__BOX_FLOWING)
-        return phx__post_box_credit(p, peer);
-    if (state == PHX__BOX_LOCAL)
+    if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
+        return phx__post_box_credit(p, way->peer);
+    if (way->state == PHX__BOX_LOCAL)
         return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
@@ -442,17 +453,15 @@ static void box_note_limit(struct phx__post *p, uint64_t limit)
     }
 }
 
-/* Queues a message, or a run, of a peer's flow again. NULL: no memory. */
+/* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
 static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__queued *q = phx__post_store_put(&p->store, m->box, m->box->last_returned, m);
 
-    if (q == NULL)
-        return NULL;
-    if (m->box->state != PHX__BOX_GATED)
+    if (q != NULL && m->box->state != PHX__BOX_GATED)
         phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    phx__post_store_insert(&p->store, m->box, q);
-    box_note_limit(p, m->limit);
+    if (q != NULL)
+        box_note_limit(p, m->limit);
     return q;
 }
 
@@ -471,22 +480,19 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__queued *q = phx__post_store_queued_new(&p->store, m);
+    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
 
-    if (q == NULL)
-        return PHX_ENOMEM;
-    if (b == NULL) {
-        b = phx__post_store_open(&p->store, m->to);
-        if (b == NULL) {
-            /* m holds a body that is the host's, too, so this releases nothing. */
-            phx__post_store_queued_drop(&p->store, q);
-            return PHX_ENOMEM;
-        }
+    if (fresh != NULL) {
+        b = fresh;
         if (state == PHX__BOX_LOCAL)
             phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
-    phx__post_store_push(&p->store, b, q);
+    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (fresh != NULL)
+            phx__post_store_close(&p->store, fresh);
+        return PHX_ENOMEM;
+    }
     box_note_limit(p, m->limit);
     return 0;
 }
@@ -510,49 +516,70 @@ static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
     return b;
 }
 
-int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way,
-                           struct phx__waiter ***waiters)
+int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, struct phx__post_way *way)
 {
     struct phx__box *b = phx__post_store_find(&p->store, name);
-    struct phx__post_peer *peer = NULL;
     uint32_t owner;
 
     way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
-        peer = b->peer;
-        *waiters = &b->waiters;
+        way->peer = b->peer;
+        way->waiters = &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
                      : owner == PHX__SELF ? PHX__BOX_LOCAL : PHX__BOX_FLOWING;
-        if (way->state == PHX__BOX_FLOWING && (peer = phx__post_sched_open(p, owner)) == NULL)
-            return PHX_ENOMEM;
-        *waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
+        way->peer = way->state == PHX__BOX_FLOWING ? phx__post_sched_open(p, owner) : NULL;
+        way->waiters = &p->waiting.ready; /* LOCAL: the next run delivers what is there, and tells then */
     }
-    way->peer = way->state == PHX__BOX_FLOWING ? peer : NULL;
-    if (way->peer != NULL)
-        *waiters = &peer->waiters;
-    else if (way->state == PHX__BOX_HELD) /* what is too large for the store waits for an owner */
-        *waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
-    return box_accepts(p, way->state, peer, size) ? 0 : PHX_EAGAIN;
+    if (way->state == PHX__BOX_FLOWING) {
+        if (way->peer == NULL)
+            return PHX_ENOMEM;
+        way->waiters = &way->peer->waiters;
+    } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
+        way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
+    }
+    return box_accepts(p, way, size) ? 0 : PHX_EAGAIN;
 }
 
 int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m)
 {
     int err;
 
-    if (way->peer != NULL && way->box == NULL)
-        way->box = box_open(p, m->to, way->peer);
-    if (way->peer != NULL)
-        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
-    else
+    if (way->state != PHX__BOX_FLOWING) {
         err = box_keep(p, way->box, m, way->state);
+    } else {
+        if (way->box == NULL)
+            way->box = box_open(p, m->to, way->peer);
+        err = way->box == NULL ? PHX_ENOMEM : box_put(p, way->box, m);
+    }
     p->pending.count += err == 0;
     return err;
 }
 
 /* ---- Withdrawing */
+
+/* How many records the message at index has. Index 0 may be in the middle of one. */
+static uint32_t box_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+/* Where the last message begins; count > 0. */
+static uint32_t box_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
 
 static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
 {
@@ -562,9 +589,9 @@ static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t toke
         before = q;
     if (q == NULL)
         return 0;
-    box_end_queued(p, phx__post_store_take(&p->store, b, before), PHX_ECANCELLED);
+    box_end_queued(p, b, before, PHX_ECANCELLED);
     if (b->peer != NULL)
-        phx__post_box_check_room(p, b->peer);
+        box_check_room(p, b->peer);
     if (b->head == NULL)
         box_emptied(p, b);
     return 1;
@@ -584,15 +611,6 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     phx__post_box_landed(p, m.box);
 }
 
-static void box_swept(struct phx__post *p, struct phx__post_peer *peer)
-{
-    phx__post_flow_sweep(&peer->out);
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    if (peer->out.count == 0)
-        phx__post_sched_rest(p, peer);
-}
-
 static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
 {
     struct phx__flow_out *o = &peer->out;
@@ -601,11 +619,12 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
         i++; /* the rest of one that was emitted in part */
     while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += phx__post_flow_span(o, i);
+        i += box_span(o, i);
     if (i >= o->count)
         return 0;
-    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
-    box_swept(p, peer);
+    box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
     return 1;
 }
 
@@ -623,11 +642,20 @@ static int box_cancel(struct phx__post *p, uint64_t token)
     return 0;
 }
 
+static int box_has_multicast(const struct phx__post *p, uint64_t token)
+{
+    const struct phx__ring *r = p->store.multicasts.next;
+
+    while (r != &p->store.multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
+        r = r->next;
+    return r != &p->store.multicasts;
+}
+
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     if (token == 0 || !box_cancel(p, token))
         return PHX_ENOTFOUND;
-    while (phx__post_store_multicast_has(&p->store, token) && box_cancel(p, token))
+    while (box_has_multicast(p, token) && box_cancel(p, token))
         continue; /* the other members */
     return 0;
 }
@@ -640,25 +668,27 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     if (q == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
-        phx__post_flow_truncate(o, phx__post_flow_last(o));
+        phx__post_flow_truncate(o, box_last(o));
         phx__post_box_landed(p, b);
         return;
     }
     for (; q->next != NULL; q = q->next)
         before = q;
-    phx__post_store_queued_drop(&p->store, phx__post_store_take(&p->store, b, before));
+    phx__post_store_drop(&p->store, b, before);
     if (b->head == NULL)
         box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest, so that many
  * different limits cost only some percent of the time. */
-static uint64_t box_next_search(uint64_t earliest, uint64_t searched, uint64_t now)
+static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return earliest < now + searched ? now + searched : earliest;
+    uint64_t least = *p->ops.now + searched;
+
+    return earliest < least ? least : earliest;
 }
 
-void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -667,10 +697,10 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
-        span = phx__post_flow_span(o, i);
+        span = box_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
-        if (r->limit > p->now) {
+        if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, PHX_EEXPIRED);
@@ -683,8 +713,9 @@ void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             }
         }
     }
-    o->limit_at = earliest == PHX__NEVER ? earliest : box_next_search(earliest, o->count, p->now);
-    box_swept(p, peer);
+    o->limit_at = box_next_search(p, earliest, o->count);
+    phx__post_flow_sweep(o);
+    phx__post_box_ended(p, peer);
 }
 
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
@@ -693,12 +724,10 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     struct phx__queued *before = NULL, *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
-    if (q == NULL)
-        return earliest;
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
-            box_end_queued(p, phx__post_store_take(&p->store, b, before), result);
+            box_end_queued(p, b, before, result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
@@ -709,25 +738,45 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-void phx__post_box_expire_held(struct phx__post *p)
+static void box_expire_held(struct phx__post *p)
 {
+    struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
     uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (i = p->store.count; i > 0; i--) {
-        struct phx__box *b = i > p->store.count ? NULL : p->store.boxes[i - 1];
-        struct phx__post_peer *peer = b == NULL || b->head == NULL ? NULL : b->peer;
-
-        at = b == NULL ? PHX__NEVER : box_end_until(p, b, p->now, PHX_EEXPIRED);
+        if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
+            continue;
+        peer = p->store.boxes[i - 1]->peer;
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
-            phx__post_box_check_room(p, peer);
+            box_check_room(p, peer);
     }
-    if (earliest != PHX__NEVER)
-        earliest = box_next_search(earliest, p->store.queued, p->now);
-    p->boxes.expire_at = earliest;
-    phx__timer_set(p->timers, p->boxes.timer, earliest);
+    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
+    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+}
+
+void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
+{
+    struct phx__post_peer *peer;
+
+    if (kind == (int)PHX__TIMER_POST_HOLD) {
+        if (arg == 0)
+            box_expire_held(p);
+        else
+            box_retry(p);
+        return;
+    }
+    peer = phx__post_sched_find(p, arg);
+    if (peer == NULL)
+        return;
+    if (phx__post_sched_due(p, peer))
+        box_close_idle(p, peer);
+    if (peer->out.limit_at <= *p->ops.now)
+        box_expire_flow(p, peer);
+    phx__post_sched_arm(p, peer);
 }
 
 /* ---- Changes */
@@ -743,11 +792,10 @@ static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
             p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
 }
 
-void phx__post_box_names(struct phx__post *p, uint64_t now)
+void phx__post_box_names(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     p->boxes.look_again = 0;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
@@ -768,7 +816,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     int result, back;
 
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
+        first = box_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
         if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
@@ -780,10 +828,8 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
         if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
             result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
         if (result != 0) {
-            p->pending.bytes -= phx__post_flow_message_bytes(&m);
-            p->pending.count -= 1 + m.rest;
-            p->counters.dropped += 1 + m.rest;
-            phx__post_box_outcome(p, m.token, result, m.body, m.multicast, m.to);
+            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
+            box_end(p, &m, result);
         }
         phx__post_box_landed(p, m.box);
     }
@@ -791,33 +837,33 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
 
 static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
 {
-    phx__post_flow_give_up(&peer->in);
+    if (peer->in.part != NULL && !peer->in.opened)
+        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
+    phx__post_flow_drop_part(&peer->in);
     box_empty(p, peer, 1, PHX_EFAILED);
     if (reborn)
         peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
-    phx__post_box_close_idle(p, peer); /* the owner must be asked again */
-    phx__post_box_open_gates(p);
-    phx__post_box_check_room(p, peer);
-    phx__post_box_names(p, p->now);
+    box_close_idle(p, peer); /* the owner must be asked again */
+    box_open_gates(p);
+    box_check_room(p, peer);
+    phx__post_box_names(p);
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer != NULL)
         box_fail(p, peer, 0);
 }
 
-void phx__post_box_close_all(struct phx__post *p, uint64_t now)
+void phx__post_box_close_all(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
-    for (i = p->store.count; i > 0; i--) /* as in phx__post_box_expire_held */
-        if (i <= p->store.count)
+    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
@@ -825,17 +871,16 @@ void phx__post_box_close_all(struct phx__post *p, uint64_t now)
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
-    phx__post_box_open_gates(p);
+    box_open_gates(p);
     phx__post_box_tell(p);
 }
 
 /* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
  * already; any other belongs to the former, however its epoch compares. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now)
+void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer == NULL)
         return;
     box_fail(p, peer, 1);
@@ -845,13 +890,13 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
 }
 
 /* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now)
+void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
 {
     uint32_t i;
 
     p->limits.epoch_base = incarnation << 32;
     for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i, now);
+        phx__post_box_failed(p, i);
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -862,9 +907,9 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
         return;
-    phx__post_box_failed(p, node, p->now);
+    phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
-    phx__post_box_close_idle(p, peer);
+    box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
     for (i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];

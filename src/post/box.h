@@ -17,53 +17,49 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
-    struct phx__post_peer *peer;
-    enum phx__box_state state; /* of the mailbox, or of the one it would get */
+    struct phx__post_peer *peer; /* of a BOUND or FLOWING one */
+    enum phx__box_state state;   /* of the mailbox, or of the one it would get */
+    struct phx__waiter **waiters; /* where to wait for room */
 };
-/* 0, PHX_EAGAIN and *waiters is where to wait, or PHX_ENOMEM. */
+/* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
-                                       struct phx__post_way *way, struct phx__waiter ***waiters);
+                                       struct phx__post_way *way);
 PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
 /* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
  * ended. */
 PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
 /* May the host send more to the peer? What waits in mailboxes counts, too. */
 PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
-/* Messages left the peer's flow: phx__post_box_run_rooms serves those who wait for room. */
-PHX_PRIVATE void phx__post_box_check_room(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those who wait for room */
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* Frees a peer's mailboxes that have nothing under way. */
-PHX_PRIVATE void phx__post_box_close_idle(struct phx__post *p, struct phx__post_peer *peer);
 /* A frame in the peer's flow has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* Opens the gates that can be, after anything that calls phx__post_box_landed. */
-PHX_PRIVATE void phx__post_box_open_gates(struct phx__post *p);
-PHX_PRIVATE void phx__post_box_retry(struct phx__post *p); /* REFUSED ones */
-PHX_PRIVATE void phx__post_box_expire_flow(struct phx__post *p, struct phx__post_peer *peer);
-PHX_PRIVATE void phx__post_box_expire_held(struct phx__post *p);
+/* After all calls of the former three: mailboxes and waiters may have room. */
+PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
+/* PHX__TIMER_POST (arg: node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
+PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
-PHX_PRIVATE void phx__post_box_names(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 /* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
  * now, or fails. */
-PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
 /* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation, uint64_t now);
+PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
-PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif

@@ -20,7 +20,7 @@
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/run.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
+ * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
  * message leaves as soon as it did before:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
@@ -79,7 +79,7 @@ struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32
     return &o->ring[(o->first + index) & (o->capacity - 1)];
 }
 
-size_t phx__post_flow_frame_size(const struct phx__flow_record *r)
+static size_t flow_frame_size(const struct phx__flow_record *r)
 {
     return (size_t)r->head_size + r->body_size;
 }
@@ -104,7 +104,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
 {
-    size_t bytes = phx__post_flow_frame_size(r) - flow_head_size(r->flags);
+    size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
@@ -140,10 +140,10 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= phx__post_flow_frame_size(&r);
+        o->bytes -= flow_frame_size(&r);
         if (o->base + o->count < o->sent) {
             o->sent--;
-            o->flying -= phx__post_flow_frame_size(&r);
+            o->flying -= flow_frame_size(&r);
         }
         if (o->base + o->count < o->left)
             o->left--;
@@ -153,18 +153,6 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 }
 
 /* ---- Life */
-
-void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem, const struct phx_id *target,
-                         const struct phx_id *source, int hops, size_t own, size_t window)
-{
-    memset(o, 0, sizeof *o);
-    o->mem = mem;
-    o->target = *target;
-    o->source = *source;
-    o->hops = hops;
-    o->own = own;
-    phx__post_flow_restart(o, 0, window);
-}
 
 void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window)
 {
@@ -220,14 +208,14 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Encodes the head of the next frame, with room for `inlined` bytes of payload behind it. The ring has room.
- * NULL: no memory. */
+/* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
+ * block, a reference to that. The ring has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
-                                         size_t payload, size_t inlined)
+                                         size_t size, struct phx__block *body, size_t at)
 {
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
-    size_t head_size = flow_head_size(flags);
+    size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
     struct phx__flow_record *r;
     struct phx__writer w;
@@ -246,15 +234,16 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     d.total = m->size;
     d.seen = o->seen;
     d.payload = NULL;
-    d.size = payload;
+    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
     r->head = phx__buf_block_hold(tail);
     r->head_at = (uint32_t)tail->used;
     r->head_size = (uint16_t)(head_size + inlined);
-    r->body = NULL;
-    r->body_at = r->body_size = 0;
+    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
+    r->body_at = (uint32_t)at;
+    r->body_size = (uint32_t)(size - inlined);
     r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
     r->gone = 0;
     r->token = m->token;
@@ -263,7 +252,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     r->multicast = m->multicast;
     tail->used += r->head_size;
     o->count++;
-    o->bytes += r->head_size;
+    o->bytes += flow_frame_size(r);
     return r;
 }
 
@@ -285,7 +274,8 @@ int phx__post_flow_message_next(struct phx__message *m)
     return 1;
 }
 
-void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
+/* Its m->size bytes, and what follows them in a run. */
+static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
     int i;
 
@@ -302,57 +292,61 @@ void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to)
     }
 }
 
+struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+{
+    struct phx__block *body;
+
+    if (m->body != NULL)
+        return phx__buf_block_hold(m->body);
+    body = phx__buf_block_new(mem, m->size);
+    if (body != NULL) {
+        flow_copy(m, body->data);
+        body->used = m->size;
+    }
+    return body;
+}
+
 /* May it share a record? Not if its outcome is reported, it expires, or it tried a life. */
 static int flow_is_plain(const struct phx__message *m)
 {
     return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
-/* Others may join it, as many as the tail has room for, up to a bound: a frame as large as the credit would
- * have to wait for all before it. */
-static void flow_open(struct phx__flow_out *o, const struct phx__message *m, struct phx__flow_record *r)
+/* A small message, or a run. Others may join it, as many as the tail has room for, up to a bound: a frame as
+ * large as the credit would have to wait for all before it. */
+static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
-    size_t left = o->tail->capacity - o->tail->used;
+    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
     size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
+                                          NULL, m->rest);
 
+    if (r == NULL)
+        return PHX_ENOMEM;
+    flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
-        return;
+        return 0;
+    left = o->tail->capacity - o->tail->used;
     o->open.box = m->box;
     o->open.from = m->from;
     o->open.tag = m->tag;
     o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
     o->open.record = r;
-    o->open.frame = flow_frame(r);
-}
-
-/* A small message, or a run. */
-static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
-{
-    size_t size = m->size + m->rest_size;
-    struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run,
-                                          size, size);
-
-    if (r == NULL)
-        return PHX_ENOMEM;
-    phx__post_flow_message_copy(m, flow_frame(r) + (r->head_size - size));
-    r->body_at = m->rest;
-    flow_open(o, m, r);
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from, uint64_t tag,
-                             size_t size)
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
 {
     struct phx__flow_record *r = o->open.record;
     size_t head, need;
     struct phx__writer w;
-    uint8_t *at;
+    uint8_t *frame, *at;
     int flags;
 
-    if (b != o->open.box || from != o->open.from || size > FLOW_SMALL)
+    if (from != o->open.from || size > FLOW_SMALL)
         return NULL;
-    flags = phx__wire_data_flags(o->open.frame);
+    frame = flow_frame(r);
+    flags = phx__wire_data_flags(frame);
     if ((flags & (int)PHX__DATA_RUN) == 0)
         flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
@@ -361,7 +355,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     need = head + size;
     if (need > o->open.left)
         return NULL;
-    at = o->open.frame + r->head_size;
+    at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
     phx__wire_data_put_more(&w, flags, tag, size);
     o->open.left -= (uint32_t)need;
@@ -369,7 +363,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     r->body_at++;
-    phx__wire_data_stretch(o->open.frame, flags, r->head_size);
+    phx__wire_data_stretch(frame, flags, r->head_size);
     return at + head;
 }
 
@@ -380,10 +374,10 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->box, m->from, m->tag, m->size);
+    to = phx__post_flow_room(o, m->from, m->tag, m->size);
     if (to == NULL)
         return 0;
-    phx__post_flow_message_copy(m, to);
+    flow_copy(m, to);
     return 1;
 }
 
@@ -394,28 +388,21 @@ static size_t flow_fragment(const struct phx__message *m)
 }
 
 /* Cuts `body` into frames. Each holds it, so that a link may keep one while others are gone. */
-static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body,
-                          size_t at)
+static int flow_put_large(struct phx__flow_out *o, const struct phx__message *m, struct phx__block *body)
 {
+    size_t at = m->body == NULL || m->size == 0 ? 0 : (size_t)(m->data - body->data), done = 0, size;
     uint32_t before = o->count;
-    size_t done = 0, size;
 
     do {
-        struct phx__flow_record *r;
         int place = done == 0 ? flow_first_flags(o) : 0;
 
         size = m->size - done < flow_fragment(m) ? m->size - done : flow_fragment(m);
         if (done + size == m->size)
             place |= (int)PHX__DATA_LAST;
-        r = flow_add(o, m, place, size, 0);
-        if (r == NULL) {
+        if (flow_add(o, m, place, size, body, at + done) == NULL) {
             phx__post_flow_truncate(o, before);
             return PHX_ENOMEM;
         }
-        r->body = phx__buf_block_hold(body);
-        r->body_at = (uint32_t)(at + done);
-        r->body_size = (uint32_t)size;
-        o->bytes += size;
         done += size;
     } while (done < m->size);
     return 0;
@@ -436,15 +423,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     if (m->run != 0
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
-    } else if (body != NULL) {
-        err = flow_put_large(o, m, body, m->size == 0 ? 0 : (size_t)(m->data - body->data));
     } else {
-        body = phx__buf_block_new(o->mem, m->size);
-        if (body == NULL)
-            return PHX_ENOMEM;
-        phx__post_flow_message_copy(m, body->data);
-        body->used = m->size;
-        err = flow_put_large(o, m, body, 0);
+        body = phx__post_flow_body(o->mem, m);
+        err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
     if (err == 0 && m->limit < o->limit_at)
@@ -465,7 +446,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     if (credit > o->allowed)
         credit = o->allowed;
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || phx__post_flow_frame_size(r) > credit - o->flying))
+    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
         return NULL;
     return r;
 }
@@ -474,7 +455,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
 {
     int again = o->sent < o->left;
 
-    o->flying += phx__post_flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
+    o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
         if (o->left == o->base + o->count)
@@ -503,23 +484,12 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     }
     o->first = (o->first + 1) & (o->capacity - 1);
     o->count--;
-    o->bytes -= phx__post_flow_frame_size(r);
+    o->bytes -= flow_frame_size(r);
     if (o->base < o->sent)
-        o->flying -= phx__post_flow_frame_size(r);
+        o->flying -= flow_frame_size(r);
     else
         o->sent = o->base + 1; /* acknowledged after a rewind, before it was sent again */
     o->base++;
-}
-
-static uint64_t flow_rto(const struct phx__flow_out *o)
-{
-    uint64_t rto = 4 * o->rtt.smoothed;
-
-    if (rto == 0)
-        return FLOW_RTO_NEW;
-    if (rto > FLOW_RTO_MAX)
-        return FLOW_RTO_MAX; /* after a host slept through a round trip */
-    return rto > FLOW_RTO_MIN ? rto : FLOW_RTO_MIN;
 }
 
 void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
@@ -536,17 +506,13 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->rto = flow_rto(o);
+    o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
+    if (o->rto > FLOW_RTO_MAX)
+        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
-}
-
-void phx__post_flow_saw(struct phx__flow_out *o)
-{
-    o->seen++;
-    o->open.box = NULL; /* its head has the former number */
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
@@ -557,7 +523,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 {
     size_t half = o->allowed / 2;
 
@@ -568,34 +534,11 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
-}
-
-void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now)
-{
-    phx__post_flow_lost(o, now);
-    o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+    if (silent)
+        o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
 }
 
 /* ---- Messages in the flow */
-
-uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
-{
-    uint32_t i = index;
-
-    while ((phx__post_flow_at(o, i)->flags & PHX__DATA_LAST) == 0)
-        i++;
-    PHX_ASSERT(i < o->count);
-    return i - index + 1;
-}
-
-uint32_t phx__post_flow_last(const struct phx__flow_out *o)
-{
-    uint32_t i = o->count - 1;
-
-    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i--;
-    return i;
-}
 
 void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struct phx__message *m)
 {
@@ -638,7 +581,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= phx__post_flow_frame_size(r);
+            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;
@@ -655,8 +598,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 /* ---- The receiving end */
 
-/* A link that still reads into it will find that it is retired. */
-static void flow_drop_part(struct phx__flow_in *in)
+void phx__post_flow_drop_part(struct phx__flow_in *in)
 {
     struct phx__block *part = in->part;
 
@@ -665,139 +607,4 @@ static void flow_drop_part(struct phx__flow_in *in)
     if (part != NULL)
         phx__buf_block_retire(part);
     phx__buf_block_drop(part);
-}
-
-void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch)
-{
-    flow_drop_part(in);
-    in->state = PHX__FLOW_ALL;
-    in->next = 0;
-    in->done = 0;
-    in->epoch = epoch;
-}
-
-void phx__post_flow_took(struct phx__flow_in *in)
-{
-    flow_drop_part(in);
-    in->next++;
-    in->done = 0;
-}
-
-void phx__post_flow_turn_back(struct phx__flow_in *in, int flags)
-{
-    phx__post_flow_took(in);
-    in->state = (flags & (int)PHX__DATA_LAST) != 0 ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
-}
-
-void phx__post_flow_give_up(struct phx__flow_in *in)
-{
-    if (in->part != NULL && !in->opened)
-        in->state = PHX__FLOW_HALF;
-    flow_drop_part(in);
-}
-
-/* What the first fragment says. */
-static void flow_read_first(struct phx__message *m, const struct phx__data *d, int flags)
-{
-    m->to = d->to;
-    m->from = d->from;
-    m->tag = d->tag;
-    m->size = (size_t)d->total;
-    m->data = d->payload;
-    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
-    m->rest = d->more;
-    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
-}
-
-void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                               struct phx__message *m)
-{
-    flow_drop_part(in); /* there is one if the sender broke off a message */
-    in->state = PHX__FLOW_ALL;
-    flow_read_first(m, d, flags);
-}
-
-/* A fragment behind one that was returned or given up. */
-static int flow_take_rest(struct phx__flow_in *in, int last, struct phx__message *m)
-{
-    if (last && in->state == PHX__FLOW_HALF) {
-        *m = in->message;
-        return PHX__FLOW_CUT;
-    }
-    in->next++;
-    in->done = 0;
-    if (last)
-        in->state = PHX__FLOW_ALL;
-    return PHX__FLOW_MORE;
-}
-
-int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d)
-{
-    const struct phx__message *m = &in->message;
-
-    return in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag
-           && m->size == d->total;
-}
-
-void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d, struct phx__block *part)
-{
-    flow_drop_part(in); /* there is one if the sender broke off a message */
-    memset(&in->message, 0, sizeof in->message);
-    in->message.limit = PHX__NEVER;
-    flow_read_first(&in->message, d, 0);
-    in->part = part;
-    in->opened = part != NULL;
-}
-
-/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
-static int flow_fits(const struct phx__flow_in *in, size_t size, int last)
-{
-    size_t room = in->part->capacity - in->part->used;
-
-    return last ? size == room : size < room;
-}
-
-int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                         struct phx__place *out)
-{
-    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-
-    if (in->part == NULL || in->opened != first || in->state != PHX__FLOW_ALL
-        || !flow_fits(in, d->size, last))
-        return 0;
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = d->size;
-    out->got = 0;
-    return 1;
-}
-
-/* The payload is copied into the part unless it was read into place. A last fragment counts at
- * phx__post_flow_took only, so one that cannot be delivered now may come again. The rest of a message that is
- * skipped finds no part and is skipped, too. */
-int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags, struct phx__message *m)
-{
-    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
-
-    if (first)
-        in->state = PHX__FLOW_ALL;
-    else if (in->state != PHX__FLOW_ALL)
-        return flow_take_rest(in, last, m);
-    if (in->part == NULL || in->opened != first || !flow_fits(in, d->size, last)) {
-        phx__post_flow_took(in); /* its sender broke it off, or cannot count */
-        return PHX__FLOW_SKIPPED;
-    }
-    in->opened = 0;
-    if (d->payload != in->part->data + in->part->used)
-        memcpy(in->part->data + in->part->used, d->payload, d->size);
-    if (!last) {
-        in->part->used += d->size;
-        in->next++;
-        in->done = 0;
-        return PHX__FLOW_MORE;
-    }
-    *m = in->message;
-    m->body = in->part;
-    m->data = in->part->data;
-    return PHX__FLOW_WHOLE;
 }

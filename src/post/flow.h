@@ -28,8 +28,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* Its m->size bytes, and what follows them in a run. */
-PHX_PRIVATE void phx__post_flow_message_copy(const struct phx__message *m, uint8_t *to);
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
@@ -56,7 +56,6 @@ struct phx__flow_open {
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
     struct phx__flow_record *record;
-    uint8_t *frame;
 };
 
 struct phx__flow_rtt {
@@ -92,9 +91,6 @@ struct phx__flow_out {
     struct phx__flow_open open;
 };
 
-PHX_PRIVATE void phx__post_flow_init(struct phx__flow_out *o, struct phx__mem *mem,
-                                     const struct phx_id *target, const struct phx_id *source, int hops,
-                                     size_t own, size_t window);
 /* When no record is left: numbers start over with this epoch. */
 PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t window);
 /* Frees what an empty flow keeps for the next message. */
@@ -103,14 +99,10 @@ PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
 /* Appends it to the last frame, if that is open and has room: 1, or 0. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t from,
-                                         uint64_t tag, size_t size);
-/* One more return was taken in. */
-PHX_PRIVATE void phx__post_flow_saw(struct phx__flow_out *o);
+/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
-PHX_PRIVATE size_t phx__post_flow_frame_size(const struct phx__flow_record *r);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
@@ -123,16 +115,11 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. */
 PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost. */
+/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost.
+ * silent: no ack came in time, so the next may take twice as long. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* rto_at passed: lost, and the timeout doubles. */
-PHX_PRIVATE void phx__post_flow_timeout(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
 
-/* How many records the message at index has. Index 0 may be in the middle of one. */
-PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
-/* Where the last message begins; count > 0. */
-PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
@@ -154,33 +141,7 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-enum phx__flow_taken {
-    PHX__FLOW_MORE = 1, /* taken; more is to come */
-    PHX__FLOW_WHOLE,    /* *m is a message, borrowed; then phx__post_flow_took or _turn_back */
-    PHX__FLOW_CUT,      /* the end of *m, whose beginning was given up; then phx__post_flow_turn_back */
-    PHX__FLOW_SKIPPED   /* taken, and dropped: broken by its sender */
-};
-/* Starts over, dropping what was there. */
-PHX_PRIVATE void phx__post_flow_start(struct phx__flow_in *in, uint64_t epoch);
-/* Takes the next fragment, if not FIRST and LAST; before a first one the flow has got a part. */
-PHX_PRIVATE int phx__post_flow_take(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                    struct phx__message *m);
-/* Takes a frame that is FIRST and LAST: in *m the fields that an application is told, and the run's. Then
- * phx__post_flow_took. */
-PHX_PRIVATE void phx__post_flow_take_whole(struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                           struct phx__message *m);
-/* Before a first fragment is here in whole: is there a part for it already? If not, phx__post_flow_open gives
- * the flow one, which may be NULL (no memory), and drops what was there. */
-PHX_PRIVATE int phx__post_flow_has_part(const struct phx__flow_in *in, const struct phx__data *d);
-PHX_PRIVATE void phx__post_flow_open(struct phx__flow_in *in, const struct phx__data *d,
-                                     struct phx__block *part);
-/* Where the payload of the next fragment belongs: 1, or 0: nowhere. */
-PHX_PRIVATE int phx__post_flow_place(const struct phx__flow_in *in, const struct phx__data *d, int flags,
-                                     struct phx__place *out);
-PHX_PRIVATE void phx__post_flow_took(struct phx__flow_in *in);
-/* The next fragment is taken, and its message is returned. */
-PHX_PRIVATE void phx__post_flow_turn_back(struct phx__flow_in *in, int flags);
-/* The sender may never send the rest of what is here. */
-PHX_PRIVATE void phx__post_flow_give_up(struct phx__flow_in *in);
+/* A link that still reads into the part will find that it is retired. */
+PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif

@@ -38,16 +38,9 @@ static int multicast_range(struct phx__post *p, struct multicast_members *m, str
     }
 }
 
-/* Does it take up room in the store? */
-static int multicast_is_held(enum phx__box_state state)
-{
-    return state != PHX__BOX_FLOWING && state != PHX__BOX_LOCAL && state != PHX__BOX_BOUND;
-}
-
 /* Is there room for all? */
 static int multicast_check(struct phx__post *p, const struct multicast_members *m, size_t size)
 {
-    struct phx__waiter **waiters;
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
     uint32_t i;
@@ -56,15 +49,15 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
     for (i = 0; i < m->count; i++) {
-        err = phx__post_box_find_way(p, m->at[i], size, &way, &waiters);
-        if (err == 0 && multicast_is_held(way.state)) {
+        err = phx__post_box_find_way(p, m->at[i], size, &way);
+        if (err == 0 && way.peer == NULL && way.state != PHX__BOX_LOCAL) { /* in the store */
             held += phx__post_store_cost(size);
             if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
-                waiters = &p->waiting.room;
+                way.waiters = &p->waiting.room;
                 err = PHX_EAGAIN;
             }
         }
-        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->at[i]) != 0)
+        if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;
         if (err != 0)
             return err;
@@ -75,14 +68,13 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 /* Room is not asked for again: several members may share it. */
 static int multicast_put(struct phx__post *p, const struct multicast_members *m, struct phx__message *message)
 {
-    struct phx__waiter **nobody;
     struct phx__post_way way;
     uint32_t i;
     int err = 0;
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way, &nobody);
+        err = phx__post_box_find_way(p, message->to, message->size, &way);
         if (err == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
@@ -96,17 +88,21 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const struct multicast_members *m)
 {
     uint32_t promises = c->token != 0 ? m->count : 0;
+    struct phx__multicast *all;
     struct phx__message message;
     int err = phx__post_box_promise(p, promises);
 
     if (err != 0)
         return err;
     memset(&message, 0, sizeof message);
-    message.body = phx__buf_block_new(p->mem, c->size);
-    message.multicast =
-        message.body == NULL ? NULL : phx__post_store_multicast_new(&p->store, c->token, m->count);
     err = PHX_ENOMEM;
-    if (message.multicast != NULL) {
+    message.body = phx__buf_block_new(p->mem, c->size);
+    all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
+    if (all != NULL) {
+        all->token = c->token;
+        all->refs = all->left = m->count;
+        phx__ring_init(&all->link);
+        phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = message.size = c->size;
@@ -115,28 +111,27 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         message.tag = c->tag;
         message.token = c->token;
         message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - p->now)
-            message.limit = p->now + c->time_limit_us;
+        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
+            message.limit = *p->ops.now + c->time_limit_us;
+        message.multicast = all;
         err = multicast_put(p, m, &message);
     }
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (message.multicast != NULL) {
-            message.multicast->refs = 1;
-            phx__post_store_multicast_drop(&p->store, message.multicast);
-        }
+        if (all != NULL)
+            all->refs = 1;
+        phx__post_store_multicast_drop(&p->store, all);
     }
     return err;
 }
 
-int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c, uint64_t now)
+int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
     size_t i;
 
-    p->now = now;
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);

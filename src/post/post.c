@@ -90,7 +90,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, b, m->from, m->tag, size);
+    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
     if (to == NULL)
         return 0;
     if (size > 0)
@@ -101,14 +101,12 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     return 1;
 }
 
-int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now)
+int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__waiter **waiters = NULL;
     struct phx__message message;
     struct phx__post_way way;
     int err;
 
-    p->now = now;
     if (post_join(p, m))
         return 0;
     memset(&message, 0, sizeof message);
@@ -120,12 +118,12 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
     message.tag = m->tag;
     message.token = m->token;
     message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - now)
-        message.limit = now + m->time_limit_us;
+    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
+        message.limit = *p->ops.now + m->time_limit_us;
     message.iov = m->iov;
     message.iov_count = m->iov_count;
-    err = phx__post_box_find_way(p, m->to, message.size, &way, &waiters);
-    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, waiters, m->to) != 0)
+    err = phx__post_box_find_way(p, m->to, message.size, &way);
+    if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
     if (err == 0)
         err = post_submit(p, &way, m, &message);
@@ -142,7 +140,6 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t n
 static void post_run_local(struct phx__post *p)
 {
     uint32_t budget = p->store.queued;
-    struct phx_message out;
     struct phx__message m;
 
     while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
@@ -160,8 +157,7 @@ static void post_run_local(struct phx__post *p)
         p->pending.bytes -= m.size;
         p->pending.count--;
         phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
-        phx__post_recv_address(p, &m, PHX__SELF, &out);
-        phx__post_recv_deliver(p, &m, &out);
+        phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
 }
@@ -183,13 +179,12 @@ int phx__post_ready(const struct phx__post *p)
            || !phx__ring_is_empty(&p->acks);
 }
 
-int phx__post_run(struct phx__post *p, uint64_t now)
+int phx__post_run(struct phx__post *p)
 {
-    p->now = now;
     if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
     if (p->boxes.look_again)
-        phx__post_box_names(p, now);
+        phx__post_box_names(p);
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
@@ -199,28 +194,6 @@ int phx__post_run(struct phx__post *p, uint64_t now)
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
     return phx__post_ready(p);
-}
-
-void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now)
-{
-    struct phx__post_peer *peer;
-
-    p->now = now;
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (node == 0)
-            phx__post_box_expire_held(p);
-        else
-            phx__post_box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, node);
-    if (peer == NULL)
-        return;
-    if (phx__post_sched_due(p, peer))
-        phx__post_box_close_idle(p, peer);
-    if (peer->out.limit_at <= now)
-        phx__post_box_expire_flow(p, peer);
-    phx__post_sched_arm(p, peer);
 }
 
 /* ---- Life */
@@ -250,11 +223,10 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
 }
 
-void phx__post_settle(struct phx__post *p, uint64_t now)
+void phx__post_settle(struct phx__post *p)
 {
     uint32_t i;
 
-    p->now = now;
     for (i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
@@ -276,7 +248,15 @@ void phx__post_free(struct phx__post *p)
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
-    phx__post_store_drop_boxes(&p->store);
+    while (p->store.count > 0) {
+        struct phx__box *b = p->store.boxes[p->store.count - 1];
+
+        /* A release function may cancel, and so close this mailbox or another. */
+        if (b->head != NULL)
+            phx__post_store_drop(&p->store, b, NULL);
+        else
+            phx__post_store_close(&p->store, b);
+    }
     for (i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);

@@ -12,14 +12,12 @@ PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
  * != 1). Never calls an op but `owner`, `next` and `wants`. */
-PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m, uint64_t now);
+PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m);
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
-PHX_PRIVATE int phx__post_run(struct phx__post *p, uint64_t now);
+PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* PHX__TIMER_POST (node) and PHX__TIMER_POST_HOLD (0: time limits, 1: try again) fired. */
-PHX_PRIVATE void phx__post_due(struct phx__post *p, int kind, uint32_t node, uint64_t now);
 /* Sends all acks that are owed, also those that could wait: this node is about to leave. */
-PHX_PRIVATE void phx__post_settle(struct phx__post *p, uint64_t now);
+PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif

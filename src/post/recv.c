@@ -72,59 +72,89 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
     struct phx_message m;
 
-    if (part == NULL) {
-        phx__mem_put(p->mem, b, sizeof *b);
-        return NULL;
+    if (part != NULL) {
+        m.to = d->to;
+        m.from = d->from;
+        m.tag = d->tag;
+        m.source = p->ids->at[source];
+        m.data = NULL;
+        b->size = m.size = (size_t)d->total;
+        b->post = p;
+        b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
+        part->used = 0;
+        if (b->buffer != NULL)
+            return part;
     }
-    m.to = d->to;
-    m.from = d->from;
-    m.tag = d->tag;
-    m.source = p->ids->at[source];
-    m.data = NULL;
-    b->size = m.size = (size_t)d->total;
-    b->post = p;
-    b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
-    part->used = 0;
-    if (b->buffer != NULL)
-        return part;
     phx__mem_put(p->mem, part, sizeof *part);
     phx__mem_put(p->mem, b, sizeof *b);
     return NULL;
 }
 
+/* What a first fragment says. */
+static void recv_read_first(struct phx__message *m, const struct phx__data *d, int flags)
+{
+    m->to = d->to;
+    m->from = d->from;
+    m->tag = d->tag;
+    m->size = (size_t)d->total;
+    m->data = d->payload;
+    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->rest = d->more;
+    m->rest_size = m->run == 0 ? 0 : d->size - m->size;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
+    struct phx__flow_in *in = &peer->in;
+    const struct phx__message *m = &in->message;
     struct phx__block *part = NULL;
 
-    if (phx__post_flow_has_part(&peer->in, d))
+    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
         return 1;
-    phx__post_flow_open(&peer->in, d, NULL);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    recv_read_first(&in->message, d, 0);
     if (p->ops.begin != NULL)
         part = recv_begin(p, peer->node, d);
     if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
         part = phx__buf_block_new(p->mem, (size_t)d->total);
-    phx__post_flow_open(&peer->in, d, part);
-    return part != NULL;
+    in->part = part;
+    in->opened = part != NULL;
+    return in->opened;
+}
+
+/* Does the fragment fit behind what is there? The last one completes it, others leave something. */
+static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
+{
+    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+
+    if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
+        return 0;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+}
+
+/* The next frame is taken, and there is nothing more to do with its message. */
+static void recv_took(struct phx__flow_in *in)
+{
+    phx__post_flow_drop_part(in);
+    in->next++;
+    in->done = 0;
 }
 
 /* ---- Frames */
 
-void phx__post_recv_address(const struct phx__post *p, const struct phx__message *m, uint32_t source,
-                            struct phx_message *out)
+void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
-    out->to = m->to;
-    out->from = m->from;
-    out->source = p->ids->at[source];
-}
+    struct phx_message out;
 
-void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
-{
-    out->tag = m->tag;
-    out->data = m->size > 0 ? m->data : NULL;
-    out->size = m->size;
+    out.to = m->to;
+    out.from = m->from;
+    out.tag = m->tag;
+    out.source = p->ids->at[source];
+    out.data = m->size > 0 ? m->data : NULL;
+    out.size = m->size;
     p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, out);
+    p->ops.message(p->ops.ctx, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -140,28 +170,36 @@ static int recv_is_large(const struct phx__post *p, uint64_t size)
     return size > p->limits.max_message ? (int)PHX__RETURN_LARGE : 0;
 }
 
+/* Why the message that begins here must be returned; 0: it need not. */
+static int recv_reason(struct phx__post *p, const struct phx__post_peer *peer, const struct phx__data *d)
+{
+    int reason = recv_refusal(p, peer, d->to);
+
+    return reason != 0 ? reason : recv_is_large(p, d->total);
+}
+
 /* Returns the message at that place of the frame and all that follow it. 0: not now. */
 static int recv_return(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                        uint64_t name, uint32_t place, int reason)
 {
-    struct phx__return t;
+    struct phx__return t = { d->number, (uint16_t)place, reason };
 
-    t.number = d->number;
-    t.place = (uint16_t)place;
-    t.reason = reason;
     if (phx__post_returns_add(&peer->returns, name, &t) != 0)
         return 0;
     phx__post_sched_owe(p, peer, 1);
     return 1;
 }
 
-/* 0: not taken. */
+/* Returns the message of which this is a fragment. 0: not taken. */
 static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                          uint64_t name, int flags, int reason)
+                          int flags, int reason)
 {
-    if (!recv_return(p, peer, d, name, 0, reason))
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    phx__post_flow_turn_back(&peer->in, flags);
+    recv_took(&peer->in);
+    peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
 
@@ -174,14 +212,14 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                            int flags)
 {
     struct phx__flow_in *in = &peer->in;
-    struct phx_message out;
     struct phx__message m;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_take_whole(in, d, flags, &m);
-    phx__post_recv_address(p, &m, peer->node, &out);
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    in->state = PHX__FLOW_ALL;
+    recv_read_first(&m, d, flags);
     do {
         if (place++ < in->done)
             continue;
@@ -198,76 +236,99 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         if (recv_is_large(p, m.size))
             p->counters.dropped++;
         else
-            phx__post_recv_deliver(p, &m, &out);
+            phx__post_recv_deliver(p, &m, peer->node);
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    phx__post_flow_took(in);
+    recv_took(in);
+    return 1;
+}
+
+/* All fragments are here. The name may have moved since the first one. 0: not taken. */
+static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                          int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+
+    if (p->ops.owner(p->ops.ctx, in->message.to) != PHX__SELF)
+        return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_MOVED);
+    in->message.data = in->part->data;
+    p->recv.unseen = 0;
+    phx__post_recv_deliver(p, &in->message, peer->node);
+    if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
+        ((struct phx__begun *)in->part->arg)->shown = 1;
+    recv_took(in);
+    return 1;
+}
+
+/* A fragment, whose message has got a part if it is the first. The payload is copied there unless it was read
+ * into place. A last one counts only when its message was delivered, so if that is impossible now it may come
+ * again. 0: not taken. */
+static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
+                              int flags)
+{
+    struct phx__flow_in *in = &peer->in;
+    int last = (flags & (int)PHX__DATA_LAST) != 0;
+
+    if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
+        if (last && in->state == PHX__FLOW_HALF)
+            return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
+        recv_took(in);
+        if (last)
+            in->state = PHX__FLOW_ALL;
+        return 1;
+    }
+    if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
+        recv_took(in);
+        p->counters.dropped++;
+        return 1;
+    }
+    in->opened = 0;
+    if (d->payload != in->part->data + in->part->used)
+        memcpy(in->part->data + in->part->used, d->payload, d->size);
+    if (last)
+        return recv_take_part(p, peer, d, flags);
+    in->part->used += d->size;
+    in->next++;
+    in->done = 0;
     return 1;
 }
 
 /* The frame that comes next. 0: it was not taken. */
 static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d, int flags)
 {
-    const int whole = (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
-    struct phx_message out;
-    struct phx__message m;
     int reason;
 
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__post_returns_seen(&peer->returns, d->seen);
-        if ((flags & whole) == whole)
+        if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_refusal(p, peer, d->to);
-        if (reason == 0)
-            reason = recv_is_large(p, d->total);
+        reason = recv_reason(p, peer, d);
         if (reason != 0)
-            return recv_turn_back(p, peer, d, d->to, flags, reason);
+            return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return 0;
+        peer->in.state = PHX__FLOW_ALL;
     }
-    switch (phx__post_flow_take(&peer->in, d, flags, &m)) {
-    case PHX__FLOW_MORE:
-        return 1;
-    case PHX__FLOW_SKIPPED:
-        p->counters.dropped++;
-        return 1;
-    case PHX__FLOW_CUT:
-        return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_AGAIN);
-    default: /* WHOLE; the name may have moved since its first fragment */
-        if (p->ops.owner(p->ops.ctx, m.to) != PHX__SELF)
-            return recv_turn_back(p, peer, d, m.to, flags, (int)PHX__RETURN_MOVED);
-        phx__post_recv_address(p, &m, peer->node, &out);
-        p->recv.unseen = 0;
-        phx__post_recv_deliver(p, &m, &out);
-        if (!p->recv.unseen && peer->in.part != NULL && peer->in.part->release == recv_released)
-            ((struct phx__begun *)peer->in.part->arg)->shown = 1;
-        phx__post_flow_took(&peer->in);
-        return 1;
-    }
+    return recv_take_fragment(p, peer, d, flags);
 }
 
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
-    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && p->now < peer->ack.gap_from))
+    if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
-    peer->ack.gap_from = p->now + RECV_GAP_AGAIN;
+    peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
-}
-
-static int recv_is_ack_due(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
-
-    return peer->ack.stuck || peer->ack.bytes >= window / 4 || peer->ack.frames >= RECV_ACK_FRAMES;
 }
 
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
+    size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
+
     if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
         p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
         return;
@@ -283,7 +344,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.bytes += d->size;
         peer->ack.frames++;
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
-        phx__post_sched_owe(p, peer, recv_is_ack_due(p, peer));
+        phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
+                                         || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
     } else {
@@ -319,11 +381,10 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
 }
 
 int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
-                        const struct phx__frame *f, uint64_t now)
+                        const struct phx__frame *f)
 {
     struct phx__data d;
 
-    p->now = now;
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
         return PHX_EPROTO;
@@ -381,14 +442,13 @@ static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const 
     return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
 }
 
-int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, uint64_t now)
+int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
     uint32_t hop[PHX__CAST_LINES], i, k;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
 
-    p->now = now;
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
     for (i = 0; i < c.count; i++) {
@@ -413,13 +473,12 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f, ui
 
 /* ---- Payloads read into place */
 
-/* Would the message be taken now, as far as can be said before its first fragment is here? */
-static int recv_welcome(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                        int flags)
+static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    return (flags & (int)PHX__DATA_LAST) == 0 && d->total <= p->limits.max_message
-           && p->ops.owner(p->ops.ctx, d->to) == PHX__SELF
-           && !phx__post_returns_refuses(&peer->returns, d->to);
+    out->block = phx__buf_block_hold(in->part);
+    out->at = in->part->used;
+    out->size = size;
+    out->got = 0;
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -435,9 +494,13 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
-    if ((flags & (int)PHX__DATA_FIRST) != 0 && (!recv_welcome(p, peer, &d, flags) || !recv_open(p, peer, &d)))
+    if ((flags & (int)PHX__DATA_FIRST) != 0
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    return phx__post_flow_place(&peer->in, &d, flags, out) ? head : 0;
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+        return 0;
+    recv_set_place(&peer->in, d.size, out);
+    return head;
 }
 
 int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__place *out)
@@ -449,20 +512,16 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
      * over it. */
     if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
-    out->block = phx__buf_block_hold(part);
-    out->at = part->used;
-    out->size = out->got = 0;
+    recv_set_place(&peer->in, 0, out);
     return 1;
 }
 
-void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload,
-                           uint64_t now)
+void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
     size_t whole;
     int flags;
 
-    p->now = now;
     if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
         p->counters.duplicates++;
         return;
@@ -473,32 +532,29 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
 
 /* ---- Acks */
 
-/* The returns of an ack, and the next of them. */
-struct recv_returns {
-    const struct phx__ack *ack;
-    uint32_t at;
-};
+/* One more return was taken in. No message may join a frame whose head has the former number. */
+static void recv_saw(struct phx__flow_out *o)
+{
+    o->seen++;
+    o->open.box = NULL;
+}
 
 /* Why something of the lowest record came back, and from which message on; 0: nothing did. Returns that name
  * none of our messages, or a too large one of a run, come from a dishonest target; they are counted, so that
  * the others are numbered right. */
-static int recv_came_back(struct recv_returns *in, struct phx__flow_out *o, uint32_t *place)
+static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uint32_t *place)
 {
     const uint32_t rest = phx__post_flow_rest(phx__post_flow_at(o, 0));
     struct phx__return t;
 
-    *place = 0;
-    while (in->at < in->ack->return_count) {
-        phx__wire_data_return(in->ack, in->at, &t);
+    for (; o->seen - a->return_base < a->return_count; recv_saw(o)) {
+        phx__wire_data_return(a, o->seen - a->return_base, &t);
         if (t.number > o->base)
             break;
-        if (t.number == o->base && t.place <= rest
-            && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
+        if (t.number == o->base && t.place <= rest && (rest == 0 || t.reason != (int)PHX__RETURN_LARGE)) {
             *place = t.place;
             return t.reason;
         }
-        in->at++;
-        phx__post_flow_saw(o);
     }
     return 0;
 }
@@ -535,12 +591,12 @@ static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t pla
 }
 
 /* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
-static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_returns *in, size_t *bytes)
+static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a)
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
     uint32_t place = 0;
-    int here = in->ack->return_count == 0 ? 0 : recv_came_back(in, o, &place);
+    int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
@@ -550,14 +606,11 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, struct recv_
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
-    if (here != 0) {
-        in->at++;
-        phx__post_flow_saw(o);
-    }
+    if (here != 0)
+        recv_saw(o);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
-    *bytes += phx__post_flow_frame_size(&r);
     p->pending.bytes -= phx__post_flow_payload(&r);
     if (again)
         phx__post_box_landed(p, r.box);
@@ -580,16 +633,14 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
-void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, uint64_t now)
+void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    struct recv_returns in;
     struct phx__flow_out *o;
-    size_t bytes = 0;
+    size_t bytes;
     int err = 0;
 
-    p->now = now;
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
@@ -598,20 +649,16 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap, 
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
-    in.ack = a;
-    in.at = a->return_count > 0 ? o->seen - a->return_base : 0;
+    bytes = o->bytes;
     while (o->base < a->next && o->count > 0 && err == 0)
-        err = recv_acked(p, o, &in, &bytes); /* without memory the rest is asked for again */
+        err = recv_acked(p, o, a); /* without memory the rest is asked for again */
     if (a->return_count > 0) {
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes, now);
-    if (gap && a->next == o->base && o->sent > o->base && now >= o->rewind_from)
-        phx__post_flow_lost(o, now);
-    phx__post_box_open_gates(p);
+    phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
+        phx__post_flow_lost(o, *p->ops.now, 0);
+    phx__post_box_ended(p, peer);
     phx__post_sched_list(p, &peer->own);
-    phx__post_box_check_room(p, peer);
-    if (o->count == 0)
-        phx__post_sched_rest(p, peer);
 }

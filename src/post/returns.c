@@ -101,10 +101,3 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
         r->all = r->count;
     return 0;
 }
-
-void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a)
-{
-    a->returns = r->list;
-    a->return_base = r->confirmed;
-    a->return_count = (uint16_t)(r->count - r->confirmed);
-}

@@ -11,7 +11,7 @@ struct phx__post_returns {
     uint32_t confirmed; /* the source has taken in all up to this one */
     uint32_t seen;      /* the source knew of all up to this one when it put the latest message that came */
     uint32_t all;       /* messages put without knowledge of this return go back, whatever their name */
-    uint8_t *list;      /* the unconfirmed ones, encoded */
+    uint8_t *list;      /* the unconfirmed ones, encoded as in an ack */
     uint32_t capacity;  /* bytes of it */
     struct phx__map refused; /* name -> its latest return */
 };
@@ -26,7 +26,5 @@ PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uin
 PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
                                       const struct phx__return *t);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
-/* Writes the returns into an ack. The list is borrowed until the next change. */
-PHX_PRIVATE void phx__post_returns_fill(const struct phx__post_returns *r, struct phx__ack *a);
 
 #endif

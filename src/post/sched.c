@@ -68,7 +68,7 @@
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
     if (at == 0)
-        at = p->now + SCHED_AGAIN;
+        at = *p->ops.now + SCHED_AGAIN;
     if (at < phx__timer_at(p->timers, p->again_timer))
         phx__timer_set(p->timers, p->again_timer, at);
 }
@@ -169,7 +169,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
     } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
-        o->rto_at = p->now + o->rto;
+        o->rto_at = *p->ops.now + o->rto;
         phx__post_sched_arm(p, peer);
     }
     if (peer->ack.owed && peer->ack.at == PHX__NEVER)
@@ -209,8 +209,12 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    phx__post_flow_init(&peer->out, p->mem, &p->ids->at[node], &p->ids->at[PHX__SELF],
-                        p->limits.hop_limit, p->limits.window, sched_window(p, node));
+    peer->out.mem = p->mem;
+    peer->out.target = p->ids->at[node];
+    peer->out.source = p->ids->at[PHX__SELF];
+    peer->out.hops = p->limits.hop_limit;
+    peer->out.own = p->limits.window;
+    phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
@@ -220,7 +224,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 
 void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 {
-    peer->idle_at = p->now + SCHED_IDLE;
+    peer->idle_at = *p->ops.now + SCHED_IDLE;
     phx__post_sched_arm(p, peer);
 }
 
@@ -232,7 +236,7 @@ void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int n
     if (now) {
         phx__ring_add(&p->acks, &peer->ack.link);
     } else if (peer->ack.at == PHX__NEVER) {
-        peer->ack.at = p->now + SCHED_ACK_DELAY;
+        peer->ack.at = *p->ops.now + SCHED_ACK_DELAY;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -249,23 +253,25 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
     if (peer->ack.stuck)
         a.window = 1; /* one frame may still come, to try */
-    phx__post_returns_fill(&peer->returns, &a);
+    a.returns = peer->returns.list;
+    a.return_base = peer->returns.confirmed;
+    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
     a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
-        peer->ack.at = peer->routed ? p->now + SCHED_ACK_DELAY : PHX__NEVER;
+        peer->ack.at = peer->routed ? *p->ops.now + SCHED_ACK_DELAY : PHX__NEVER;
         phx__post_sched_arm(p, peer);
         return;
     }
     peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
     peer->ack.bytes = peer->ack.frames = 0;
-    peer->ack.last_at = p->now;
+    peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
         peer->ack.gap = 1;
-        peer->ack.at = p->now + SCHED_STUCK_AGAIN;
+        peer->ack.at = *p->ops.now + SCHED_STUCK_AGAIN;
         phx__post_sched_arm(p, peer);
     }
 }
@@ -442,7 +448,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
     for (i = 0; i < n && err == 0; i++) {
-        (void)phx__post_flow_mark(&to[i]->out, p->now);
+        (void)phx__post_flow_mark(&to[i]->out, *p->ops.now);
         phx__post_sched_arm(p, to[i]);
     }
     return err == 0 ? 1 : err;
@@ -453,7 +459,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
 static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
 {
     return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
-           || p->now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
+           || *p->ops.now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
 }
 
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
@@ -468,7 +474,7 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
         err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
-            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, p->now);
+            p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, *p->ops.now);
     }
     phx__post_sched_arm(p, peer);
     return err < 0 ? err : 0;
@@ -496,15 +502,13 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
     return 0;
 }
 
-size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget,
-                            uint64_t now)
+size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out, size_t budget)
 {
     const size_t start = out->bytes;
     struct phx__post_source *s;
     size_t before, most;
     int err = 0;
 
-    p->now = now;
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
@@ -528,11 +532,10 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 
 /* ---- Changes */
 
-void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now)
+void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    p->now = now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
@@ -592,7 +595,11 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 
 void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
 {
-    phx__post_flow_start(&peer->in, epoch);
+    phx__post_flow_drop_part(&peer->in);
+    peer->in.state = PHX__FLOW_ALL;
+    peer->in.next = 0;
+    peer->in.done = 0;
+    peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
     peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
@@ -618,22 +625,22 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
 
-    if (peer->ack.at <= p->now)
+    if (peer->ack.at <= *p->ops.now)
         phx__post_sched_ack(p, peer);
-    if (o->rto_at <= p->now) {
+    if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
-            phx__post_flow_timeout(o, p->now);
+            phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
-    if (peer->idle_at > p->now)
+    if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;
     phx__post_flow_trim(&peer->out);
     if (peer->transit.queue.bytes == 0 || !peer->routed)
         sched_drop_transit(p, peer);
     else
-        peer->idle_at = p->now + SCHED_IDLE;
+        peer->idle_at = *p->ops.now + SCHED_IDLE;
     return 1;
 }

@@ -49,9 +49,9 @@ PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *fram
 /* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
  * transit in turn. Returns the bytes; 0: nothing to send there now. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
-                                        size_t budget, uint64_t now);
+                                        size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
-PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node, uint64_t now);
+PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
 

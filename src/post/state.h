@@ -14,6 +14,7 @@ struct phx__post_limits {
 
 struct phx__post_ops {
     void *ctx;
+    const uint64_t *now; /* the caller's clock, which stands still during a call */
     /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
     uint32_t (*owner)(void *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
@@ -148,7 +149,6 @@ struct phx__post {
     struct phx__timers *timers;
     struct phx__post_ops ops;
     struct phx__post_limits limits;
-    uint64_t now;                 /* of the call we are in */
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */

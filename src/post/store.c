@@ -35,19 +35,6 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     phx__ring_init(&s->multicasts);
 }
 
-void phx__post_store_drop_boxes(struct phx__post_store *s)
-{
-    while (s->count > 0) {
-        struct phx__box *b = s->boxes[s->count - 1];
-
-        /* A release callback may cancel, and so close this mailbox or another. */
-        if (b->head != NULL)
-            phx__post_store_queued_drop(s, phx__post_store_take(s, b, NULL));
-        else
-            phx__post_store_close(s, b);
-    }
-}
-
 void phx__post_store_free(struct phx__post_store *s)
 {
     PHX_ASSERT(s->count == 0);
@@ -149,39 +136,6 @@ size_t phx__post_store_cost(size_t size)
     return size + STORE_OVERHEAD;
 }
 
-struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s, const struct phx__message *m)
-{
-    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q);
-
-    if (q == NULL)
-        return NULL;
-    q->next = NULL;
-    q->message = *m;
-    q->message.iov = NULL;
-    q->message.iov_count = 0;
-    if (m->body != NULL) {
-        phx__buf_block_hold(m->body);
-        return q;
-    }
-    q->message.body = phx__buf_block_new(s->mem, m->size);
-    if (q->message.body == NULL) {
-        phx__mem_put(s->mem, q, sizeof *q);
-        return NULL;
-    }
-    q->message.data = q->message.body->data;
-    q->message.body->used = m->size;
-    phx__post_flow_message_copy(m, q->message.body->data);
-    return q;
-}
-
-void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q)
-{
-    struct phx__block *body = q->message.body;
-
-    phx__mem_put(s->mem, q, sizeof *q);
-    phx__buf_block_drop(body); /* may call the host */
-}
-
 /* It joins the mailbox, or leaves it. */
 static void store_count(struct phx__post_store *s, struct phx__box *b, const struct phx__queued *q,
                         int leaves)
@@ -197,41 +151,42 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
-void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
+                                        struct phx__queued *before, const struct phx__message *m)
 {
-    q->next = NULL;
-    if (b->head == NULL)
-        b->head = q;
-    else
-        b->tail->next = q;
-    b->tail = q;
-    store_count(s, b, q, 0);
-}
+    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q), **at = before == NULL ? &b->head : &before->next;
 
-void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
-{
-    struct phx__queued **at = b->last_returned == NULL ? &b->head : &b->last_returned->next;
-
+    if (q == NULL)
+        return NULL;
+    q->message = *m;
+    q->message.body = phx__post_flow_body(s->mem, m);
+    if (q->message.body == NULL) {
+        phx__mem_put(s->mem, q, sizeof *q);
+        return NULL;
+    }
+    if (m->body == NULL)
+        q->message.data = q->message.body->data;
     q->next = *at;
     *at = q;
     if (q->next == NULL)
         b->tail = q;
     store_count(s, b, q, 0);
+    return q;
 }
 
-struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
-                                         struct phx__queued *before)
+void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *before)
 {
     struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
+    struct phx__block *body = q->message.body;
 
     *from = q->next;
     if (b->tail == q)
         b->tail = before;
     if (b->last_returned == q)
         b->last_returned = before;
-    q->next = NULL;
     store_count(s, b, q, 1);
-    return q;
+    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(body); /* may call the host */
 }
 
 void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b, struct phx__message *m)
@@ -239,14 +194,14 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     struct phx__queued *q = b->head;
 
     *m = q->message;
+    phx__buf_block_hold(m->body);
     if (m->run == 0) {
-        phx__mem_put(s->mem, phx__post_store_take(s, b, NULL), sizeof *q);
+        phx__post_store_drop(s, b, NULL);
         return;
     }
     m->run = 0;
     m->rest = 0;
     m->rest_size = 0;
-    phx__buf_block_hold(m->body);
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);
@@ -254,35 +209,12 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
 
 /* ---- Multicasts */
 
-struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
-                                                     size_t members)
-{
-    struct phx__multicast *c = phx__mem_zero(s->mem, sizeof *c);
-
-    if (c == NULL)
-        return NULL;
-    phx__ring_init(&c->link);
-    c->token = token;
-    c->refs = c->left = members;
-    phx__ring_add(&s->multicasts, &c->link);
-    return c;
-}
-
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
 {
     if (c == NULL || --c->refs > 0)
         return;
     phx__ring_del(&c->link);
     phx__mem_put(s->mem, c, sizeof *c);
-}
-
-int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token)
-{
-    const struct phx__ring *r = s->multicasts.next;
-
-    while (r != &s->multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
-        r = r->next;
-    return r != &s->multicasts;
 }
 
 /* ---- Waiters */

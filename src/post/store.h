@@ -75,7 +75,6 @@ struct phx__post_store {
     ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_drop_boxes(struct phx__post_store *s); /* with all queued messages */
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
@@ -90,27 +89,17 @@ PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
-/* Holds m->body, or copies; NULL: no memory. */
-PHX_PRIVATE struct phx__queued *phx__post_store_queued_new(struct phx__post_store *s,
-                                                           const struct phx__message *m);
-/* Frees one that is in no mailbox. */
-PHX_PRIVATE void phx__post_store_queued_drop(struct phx__post_store *s, struct phx__queued *q);
-PHX_PRIVATE void phx__post_store_push(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
-/* Behind all that came back. */
-PHX_PRIVATE void phx__post_store_insert(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
-/* Takes out the one behind `before`, or the first if that is NULL. */
-PHX_PRIVATE struct phx__queued *phx__post_store_take(struct phx__post_store *s, struct phx__box *b,
-                                                     struct phx__queued *before);
+/* Queues a message behind `before`, NULL: in front of all. Holds m->body, or copies. NULL: no memory. */
+PHX_PRIVATE struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
+                                                    struct phx__queued *before, const struct phx__message *m);
+/* Drops the one behind `before`, or the first. */
+PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b,
+                                      struct phx__queued *before);
 /* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);
 
-/* A multicast with this many members; NULL: no memory. */
-PHX_PRIVATE struct phx__multicast *phx__post_store_multicast_new(struct phx__post_store *s, uint64_t token,
-                                                                 size_t members);
-/* or NULL */
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
-PHX_PRIVATE int phx__post_store_multicast_has(const struct phx__post_store *s, uint64_t token);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);

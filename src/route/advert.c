@@ -1,24 +1,22 @@
 /* advert.c - which neighbour must be sent which entry, and when. */
 /*
- * The argument is in the essay of route.c, point 2: which updates are redundant is known without sets on the
- * wire. This file is that rule (advert_covered), the entries that follow from it (advert_needs), and the
- * pace at which they leave (phx__route_advert_flush).
+ * The essay of route.c, point 2, says which updates are redundant. This file is that rule (advert_covered),
+ * the entries that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
  *
  * In a crowd that starts, the rule would be evaluated a thousand times for each link that comes up, with
  * nearly always the same result: the hub advertises. So one neighbour, the next hop for most destinations,
  * is the *delegate*. A destination is delegated if the delegate advertises it at least as well as we do.
  * Neighbours adjacent to the delegate, by its own entry, need no updates about delegated destinations: that
- * is the case of advert_covered in which w is the delegate. The other destinations are few: those that are
- * not delegated are in a list, and the dirty ones that are not delegated stand in front of all that are
- * dirty. Whether a destination is delegated changes only with the destination, so only dirty ones are
- * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
- * checked as if there were no delegate.
+ * is the case of advert_covered in which w is the delegate. The others are few: they are in a list, and the
+ * dirty ones among them stand in front of all that are dirty. Whether a destination is delegated changes only
+ * with the destination, so only dirty ones are examined. After a loss, and where an entry that was sent may
+ * have to be corrected, all destinations are checked as if there were no delegate.
  */
 #include "route/route.h"
 
 /* Isolated changes are advertised at once. In a burst the wait before the next message doubles from 1 ms up
- * to the 20 ms of the paper's merging, but less where few nodes are known, since then there is little to
- * merge and a start is over in 20 ms; after a pause of twice the wait it starts over. */
+ * to the 20 ms of the paper's merging, less where few nodes are known and a start is over in 20 ms; after a
+ * pause of twice the wait it starts over. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -344,13 +342,4 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
-}
-
-void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten)
-{
-    *forgotten = PHX__NONE;
-    if (kind == PHX__TIMER_ROUTE_TELL)
-        phx__route_advert_flush(r, now);
-    else
-        phx__route_chores(r, now, forgotten);
 }

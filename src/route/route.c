@@ -60,20 +60,19 @@
 
 /* The table is quiet when it has not changed for a second, and 20 ms longer for each known node beyond 64.
  * While hundreds of nodes start on a few cores, a second without news only means that the others have no
- * processor; digests differ then, and the summaries that follow, a table per link, would keep the processors
- * busy for good. */
+ * processor; digests differ then, and a summary on each link would keep the processors busy for good. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
 /* A new life has a higher incarnation, but no honest node leaps this far at once (phoenix.h asks for less
- * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. If a lie could leap anywhere at
- * once, it would give the highest incarnation of all, and the owner could not rise above it. By leaps of
- * this size that takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
+ * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. A lie that could leap anywhere
+ * would give the highest incarnation of all, above which the owner cannot rise. By leaps of this size that
+ * takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that must rise above a lie about itself looks like a liar to nodes that know it through others,
- * if it leaps twice before they know of the first leap: all rises within 30 s, in which a digest repairs
- * what was lost, are together less than one leap. The rest of the leap is for numbers that run out. */
+/* An owner that rises above a lie by two leaps, of which others know only the second, looks like a liar to
+ * them: all rises within 30 s, in which a digest repairs what was lost, are together less than one leap. The
+ * rest of the leap is for numbers that run out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
@@ -189,8 +188,8 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
            || (seq == d->feasible_seq && hops < d->feasible_hops);
 }
 
-/* Among neighbours that lead to a destination equally well each node prefers others for each destination, so
- * that the gateways of a site share the load: rendezvous hashing over the three ids. */
+/* Which of several equal next hops a node prefers, by rendezvous hashing over the three ids, so that the
+ * gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
     return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
@@ -281,8 +280,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* Chooses the next hop, and sends a request if there is reason to: there is no route, or a shorter one is not
- * feasible. Then the feasible distance has ratcheted down, and only a newer number makes that one usable. */
+/* Chooses the next hop, and sends a request if there is no route, or if a shorter one is not feasible, which
+ * only a newer number makes usable. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
@@ -344,9 +343,8 @@ static void route_rise(struct phx__route *r, uint64_t now)
         phx__route_plan(r, r->rise.at + ROUTE_RISE);
 }
 
-/* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie. A
- * retraction at our own number would stand for ever without an answer, and so would a card that we never
- * wrote. */
+/* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie;
+ * a retraction at our own number, or a card that we never wrote, would stand for ever without an answer. */
 static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[PHX__SELF];
@@ -423,8 +421,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
-/* A neighbour is next to fewer nodes. The updates that we withheld from it, and those about its offers, may
- * have relied on a link that is gone. */
+/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint32_t v;
@@ -769,8 +766,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 }
 
 /* The next hop in use is the first that came, which is the same for all nodes nearby. Once the table is
- * quiet, each destination moves to its preferred neighbour, if that one leads there equally well, at the
- * same number, and is feasible: what was advertised stays true, and no loop can arise. */
+ * quiet, each destination moves to its preferred neighbour, if that one leads there equally well and is
+ * feasible: what was advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -815,7 +812,7 @@ static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
            && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
 }
 
-void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
+uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
@@ -823,15 +820,14 @@ void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    *forgotten = PHX__NONE;
-    for (i = 1; i < r->table.capacity && *forgotten == PHX__NONE; i++)
-        if (route_is_forgettable(&r->table.at[i], now))
-            *forgotten = i;
-    if (*forgotten == PHX__NONE)
-        return;
-    phx__route_table_clear(&r->table, *forgotten);
+    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
+        ;
+    if (i >= r->table.capacity)
+        return PHX__NONE;
+    phx__route_table_clear(&r->table, i);
     r->known--;
     phx__route_plan(r, now);
+    return i;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -874,7 +870,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     r->hop_limit = hop_limit;
     r->relay = 1;
     r->delegate = PHX__NONE;
-    phx__route_table_init(&r->table, mem);
+    r->table.mem = mem;
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))

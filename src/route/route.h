@@ -132,8 +132,9 @@ PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
-/* PHX__TIMER_ROUTE_CHORE, see phx__route_advert_due. */
-PHX_PRIVATE void phx__route_chores(struct phx__route *r, uint64_t now, uint32_t *forgotten);
+/* PHX__TIMER_ROUTE_CHORE: a destination that was given up for good, or PHX__NONE. The timer is due again at
+ * once while there may be more. */
+PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
@@ -145,19 +146,15 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* ---- advert.c */
 
-/* Called when the inbox is empty: advertises what is due, or sets a timer if the last flush was a moment
- * ago. */
+/* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer if the last
+ * flush was a moment ago. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
-/* PHX__TIMER_ROUTE_TELL and PHX__TIMER_ROUTE_CHORE. A destination that was given up for good is returned in
- * *forgotten (else PHX__NONE); the timer is due again at once while there may be more. */
-PHX_PRIVATE void phx__route_advert_due(struct phx__route *r, int kind, uint64_t now, uint32_t *forgotten);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 
 /* ---- For advert.c */
 
-/* When the table will have been unchanged for a second or more: it is quiet then, digests mean something,
- * and the hash of the neighbourhood is worth sending. */
+/* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);

@@ -6,22 +6,15 @@
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
- *   - What was advertised is kept as runs. An update carries the route of its moment, so that nearly all
- *     neighbours have been sent the same, and node indices are dense: "number 2, 1 hop, card 1 to neighbours
- *     3 to 90" is one run of 24 bytes. A list of neighbours had 20 bytes for each, 335 MB at a hub of 4,096
- *     nodes. Where no two neighbours in a row were sent the same, runs cost a fifth more than the list.
+ *   - What was advertised is kept as runs. Nearly all neighbours have been sent the same, and node indices
+ *     are dense: "number 2, 1 hop, card 1 to neighbours 3 to 90" is one run of 24 bytes. A list of neighbours
+ *     would have 20 bytes for each, 335 MB at a hub of 4,096 nodes.
  *   - Requests are a list of their own, since few destinations have one and none for long.
  *
  * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
  * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
  */
 #include "route/table.h"
-
-void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem)
-{
-    memset(t, 0, sizeof *t);
-    t->mem = mem;
-}
 
 void phx__route_table_free(struct phx__route_table *t)
 {
@@ -31,7 +24,6 @@ void phx__route_table_free(struct phx__route_table *t)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
-    phx__route_table_init(t, t->mem);
 }
 
 struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
@@ -86,14 +78,15 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The index of the first offer whose nbr is not below: where the offer is, or would go. */
-static uint32_t table_find_offer(const struct phx__offer *h, uint32_t count, uint32_t nbr)
+/* The index of the first of `count` elements, this many bytes apart, whose node is not below nbr: where nbr
+ * is, or would go. node: of the first element. */
+static uint32_t table_find(const uint32_t *node, size_t each, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
 
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (h[mid].nbr < nbr)
+        if (*(const uint32_t *)(const void *)((const char *)node + mid * each) < nbr)
             low = mid + 1;
         else
             high = mid;
@@ -108,7 +101,7 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
 
     if (d->offer_count <= 1) /* nearly always, and no function is called more often */
         return d->offer_count == 1 && h->nbr == nbr ? h : NULL;
-    i = table_find_offer(h, d->offer_count, nbr);
+    i = table_find(&h->nbr, sizeof *h, d->offer_count, nbr);
     return i < d->offer_count && h[i].nbr == nbr ? &h[i] : NULL;
 }
 
@@ -136,7 +129,7 @@ static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);
-    uint32_t i = table_find_offer(h, d->offer_count, nbr);
+    uint32_t i = table_find(&h->nbr, sizeof *h, d->offer_count, nbr);
 
     if (i < d->offer_count && h[i].nbr == nbr)
         return &h[i];
@@ -182,19 +175,12 @@ static uint32_t table_run_count(const struct phx__dest *d)
     return d->advertised != NULL ? d->advertised->count : 0;
 }
 
-/* The index of the first run that does not end below nbr: where nbr is, or would go. */
+/* The first run that does not end below nbr. */
 static uint32_t table_find_run(const struct phx__dest *d, uint32_t nbr)
 {
-    uint32_t low = 0, high = table_run_count(d);
+    const struct phx__advertised_runs *runs = d->advertised;
 
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (d->advertised->at[mid].last < nbr)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return runs != NULL ? table_find(&runs->at->last, sizeof *runs->at, runs->count, nbr) : 0;
 }
 
 const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d, uint32_t nbr)
@@ -263,8 +249,7 @@ static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_
 int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                const struct phx__advertised *word)
 {
-    /* What changes are the run with nbr, and those that end or begin beside it: three at most. They are
-     * written anew: what lies below nbr, nbr, and what lies above. */
+    /* The run with nbr, and those that end or begin beside it, three at most, are written anew. */
     struct phx__advertised_run out[5];
     const struct phx__advertised *now = phx__route_table_advertised(d, nbr);
     const struct phx__advertised_run *run = d->advertised != NULL ? d->advertised->at : NULL;

@@ -90,7 +90,7 @@ struct phx__route_table {
     uint32_t ask_count, ask_capacity;
 };
 
-PHX_PRIVATE void phx__route_table_init(struct phx__route_table *t, struct phx__mem *mem);
+/* An empty table is all zeros, but for mem. */
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);

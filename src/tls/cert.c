@@ -39,9 +39,9 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     struct phx__hmac h;
 
     phx__sha_hmac_init(&h, key->data, key->size);
-    phx__sha_hmac_add(&h, label, strlen(label) + 1);
-    phx__sha_hmac_add(&h, cluster, strlen(cluster) + 1);
-    phx__sha_hmac_add(&h, &n, 1);
+    phx__sha_add(&h.inner, label, strlen(label) + 1);
+    phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
+    phx__sha_add(&h.inner, &n, 1);
     phx__sha_hmac_end(&h, out);
 }
 
@@ -108,7 +108,7 @@ static void cert_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t o
     uint8_t full[32];
 
     phx__sha_hmac_init(&h, own->hint, sizeof own->hint);
-    phx__sha_hmac_add(&h, nonce, TLS_NONCE);
+    phx__sha_add(&h.inner, nonce, TLS_NONCE);
     phx__sha_hmac_end(&h, full);
     memcpy(out, full, TLS_HINT);
 }

@@ -111,20 +111,14 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 /* From now on the chosen one acts, so these two are never reached. */
 static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
 {
-    (void)self;
-    (void)data;
-    (void)size;
+    (void)self, (void)data, (void)size;
     return 0;
 }
 
 static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
                           unsigned char *data, size_t hash_size, size_t size)
 {
-    (void)self;
-    (void)algorithm;
-    (void)data;
-    (void)hash_size;
-    (void)size;
+    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
     return 0;
 }
 
@@ -143,8 +137,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
 {
-    (void)self;
-    (void)size;
+    (void)self, (void)size;
 }
 
 /* Only the first certificate is looked at, and only as much of it as one of ours has. */
@@ -602,83 +595,6 @@ const char *phx__tls_why(const struct phx__tls *t)
     if (error >= BR_ERR_X509_OK && error <= BR_ERR_X509_NOT_TRUSTED)
         return "its certificate is malformed or unusable";
     return "it broke the rules of TLS";
-}
-
-#else
-
-/* ---- Not built in */
-
-/* No set can be had, so no link has an engine, and but for the first two these are never called. */
-int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
-{
-    (void)mem, (void)files;
-    *out = NULL;
-    return PHX_ENOTSUP;
-}
-
-void phx__tls_set_free(struct phx__tls_set *s)
-{
-    (void)s;
-}
-
-void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
-{
-    (void)s, (void)cluster, (void)keys, (void)count;
-}
-
-int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struct phx__tls **out)
-{
-    (void)s, (void)dialer, (void)seed;
-    *out = NULL;
-    return PHX_ENOTSUP;
-}
-
-void phx__tls_free(struct phx__tls *t)
-{
-    (void)t;
-}
-
-uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
-{
-    (void)s;
-    *capacity = 0;
-    return NULL;
-}
-
-long phx__tls_feed(struct phx__tls *t, size_t size, uint8_t *out)
-{
-    (void)t, (void)size, (void)out;
-    return PHX_ENOTSUP;
-}
-
-int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *out)
-{
-    (void)t, (void)from, (void)out;
-    return PHX_ENOTSUP;
-}
-
-int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
-{
-    (void)t, (void)what, (void)taken;
-    return PHX_ENOTSUP;
-}
-
-size_t phx__tls_queued(const struct phx__tls *t)
-{
-    (void)t;
-    return 0;
-}
-
-int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
-{
-    (void)t, (void)out;
-    return PHX_ENOTSUP;
-}
-
-const char *phx__tls_why(const struct phx__tls *t)
-{
-    (void)t;
-    return "";
 }
 
 #endif

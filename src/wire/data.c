@@ -86,6 +86,18 @@ static int wire_count_run(struct phx__data *d, int flags)
 
 /* ---- DATA */
 
+static void wire_put_ids(struct phx__writer *w, const struct phx_id *target, const struct phx_id *source)
+{
+    phx__buf_put_bytes(w, target, sizeof *target);
+    phx__buf_put_bytes(w, source, sizeof *source);
+}
+
+static void wire_get_ids(struct phx__reader *r, struct phx_id *target, struct phx_id *source)
+{
+    phx__buf_get_copy(r, target, sizeof *target);
+    phx__buf_get_copy(r, source, sizeof *source);
+}
+
 /* Is `size` a possible payload? With FIRST the total is known: the last fragment completes it, others leave
  * something to come. Only an empty message has an empty fragment. */
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
@@ -106,8 +118,7 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
-    phx__id_put(w, &d->target);
-    phx__id_put(w, &d->source);
+    wire_put_ids(w, &d->target, &d->source);
     phx__buf_put_u64s(w, flow, 2);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__buf_put_u64s(w, name, 4);
@@ -129,8 +140,7 @@ static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__dat
     uint64_t flow[2], name[4];
 
     memset(d, 0, sizeof *d);
-    phx__id_get(r, &d->target);
-    phx__id_get(r, &d->source);
+    wire_get_ids(r, &d->target, &d->source);
     phx__buf_get_u64s(r, flow, 2);
     d->number = flow[0];
     d->epoch = flow[1];
@@ -198,7 +208,7 @@ size_t phx__wire_data_begin_cast(struct phx__writer *w, int flags, int hops, uin
 
 void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d)
 {
-    phx__id_put(w, &d->target);
+    phx__buf_put_bytes(w, &d->target, sizeof d->target);
     phx__buf_put_u64(w, d->number);
     phx__buf_put_u64(w, d->epoch);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
@@ -209,7 +219,7 @@ void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct
 
 void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, const struct phx__data *d)
 {
-    phx__id_put(w, &d->source);
+    phx__buf_put_bytes(w, &d->source, sizeof d->source);
     if ((flags & (int)PHX__DATA_FIRST) != 0) {
         phx__buf_put_u64(w, d->from);
         phx__buf_put_u64(w, d->tag);
@@ -229,7 +239,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (c->count == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
-    phx__id_get(&r, &c->source);
+    phx__buf_get_copy(&r, &c->source, sizeof c->source);
     if ((f->flags & PHX__DATA_FIRST) != 0) {
         c->from = phx__buf_get_u64(&r);
         c->tag = phx__buf_get_u64(&r);
@@ -252,7 +262,7 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
     memset(d, 0, sizeof *d);
     phx__buf_reader_init(&r, c->lines, c->count * size);
     (void)phx__buf_get_bytes(&r, i * size);
-    phx__id_get(&r, &d->target);
+    phx__buf_get_copy(&r, &d->target, sizeof d->target);
     d->number = phx__buf_get_u64(&r);
     d->epoch = phx__buf_get_u64(&r);
     if ((f->flags & PHX__DATA_FIRST) != 0) {
@@ -280,8 +290,7 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
 
     flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
-    phx__id_put(w, &a->target);
-    phx__id_put(w, &a->source);
+    wire_put_ids(w, &a->target, &a->source);
     phx__buf_put_u64(w, a->epoch);
     phx__buf_put_u64(w, a->next);
     phx__buf_put_u32(w, a->window);
@@ -344,8 +353,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
     memset(a, 0, sizeof *a);
     if (phx__wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
-    phx__id_get(&r, &a->target);
-    phx__id_get(&r, &a->source);
+    wire_get_ids(&r, &a->target, &a->source);
     a->epoch = phx__buf_get_u64(&r);
     a->next = phx__buf_get_u64(&r);
     a->window = phx__buf_get_u32(&r);

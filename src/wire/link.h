@@ -38,17 +38,12 @@ struct phx__proof {
     struct phx_address observed; /* what the dialer dialled */
     uint8_t mac[PHX__MAC];       /* last in the body */
 };
-/* Encoders append a whole frame; decoders return 0 or PHX_EPROTO. MACs cover the bodies as sent, see WIRE.md,
- * and are computed by link. */
-PHX_PRIVATE void phx__wire_link_put_hello(struct phx__writer *w, const struct phx__hello *h);
-PHX_PRIVATE int phx__wire_link_get_hello(const struct phx__frame *f, struct phx__hello *h);
-PHX_PRIVATE void phx__wire_link_put_answer(struct phx__writer *w, const struct phx__answer *a);
-PHX_PRIVATE int phx__wire_link_get_answer(const struct phx__frame *f, struct phx__answer *a);
-PHX_PRIVATE void phx__wire_link_put_proof(struct phx__writer *w, const struct phx__proof *p);
-PHX_PRIVATE int phx__wire_link_get_proof(const struct phx__frame *f, struct phx__proof *p);
-/* reason: an enum phx_error, sent as its positive value in a u16. */
-PHX_PRIVATE void phx__wire_link_put_refuse(struct phx__writer *w, int reason);
-PHX_PRIVATE int phx__wire_link_get_refuse(const struct phx__frame *f, int *reason);
+
+struct phx__request {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq; /* wanted: this number or above; 0: any route */
+};
 
 #define PHX__BEAT_REPLY 1u   /* frame flag: answer with a BEAT of yours */
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
@@ -61,8 +56,6 @@ struct phx__beat {
     uint32_t around_count;
     uint32_t echo_ms;     /* the sender's clock, low bits; a reply returns it */
 };
-PHX_PRIVATE void phx__wire_link_put_beat(struct phx__writer *w, const struct phx__beat *b, int flags);
-PHX_PRIVATE int phx__wire_link_get_beat(const struct phx__frame *f, struct phx__beat *b);
 
 struct phx__suspect {
     struct phx_id id;
@@ -70,17 +63,12 @@ struct phx__suspect {
     uint32_t seq; /* the accuser's number for it: a higher one refutes */
     struct phx_id accuser;
 };
-PHX_PRIVATE void phx__wire_link_put_suspect(struct phx__writer *w, const struct phx__suspect *s, int hops);
-PHX_PRIVATE int phx__wire_link_get_suspect(const struct phx__frame *f, struct phx__suspect *s);
 
 #define PHX__PROBE_ANSWER 1u /* frame flag: subject is there */
 struct phx__probe {
     struct phx_id target; /* where this frame goes */
     struct phx_id subject, asker;
 };
-PHX_PRIVATE void phx__wire_link_put_probe(struct phx__writer *w, const struct phx__probe *p, int flags,
-                                          int hops);
-PHX_PRIVATE int phx__wire_link_get_probe(const struct phx__frame *f, struct phx__probe *p);
 
 /* Names that a node gives away. */
 struct phx__hand {
@@ -89,8 +77,6 @@ struct phx__hand {
     uint64_t first, last;
     uint64_t epoch; /* what the giver claims with a higher one is not meant */
 };
-PHX_PRIVATE void phx__wire_link_put_hand(struct phx__writer *w, const struct phx__hand *h, int hops);
-PHX_PRIVATE int phx__wire_link_get_hand(const struct phx__frame *f, struct phx__hand *h);
 
 /* Which way a message takes. A question and its answer are one frame with two forms, told apart by a flag. */
 #define PHX__TRACE_ANSWER 1u /* frame flag: from a node on the way, to the asker */
@@ -101,8 +87,10 @@ struct phx__trace {
     uint8_t distance; /* ANSWER: how far it is from there; PHX__UNREACHABLE: no way */
     int why;          /* ANSWER: why it is not linked with the target; 0 or a PHX_E */
 };
-PHX_PRIVATE void phx__wire_link_put_trace(struct phx__writer *w, const struct phx__trace *t, int flags,
-                                          int hops);
-PHX_PRIVATE int phx__wire_link_get_trace(const struct phx__frame *f, struct phx__trace *t);
+
+/* A frame of these types, appended or decoded (0 or PHX_EPROTO). body: the struct of its type, or for a
+ * REFUSE an int, the enum phx_error. MACs cover the bodies as sent, see WIRE.md, and are computed by link. */
+PHX_PRIVATE void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body);
+PHX_PRIVATE int phx__wire_link_get(const struct phx__frame *f, int type, void *body);
 
 #endif

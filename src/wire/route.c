@@ -1,4 +1,4 @@
-/* route.c - frames of routing: cards, updates, requests and summaries. */
+/* route.c - frames of routing: cards, updates and summaries. */
 
 /* A card is decoded once by each node that keeps it, and passed on as the bytes it came in. So relays do not
  * have to understand what a later version may say in its flags, and a card means the same to all who have the
@@ -240,22 +240,7 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
     }
 }
 
-/* ---- Requests and summaries */
-
-static const struct phx__field wire_request[] = {
-    PHX__BYTES(phx__request, id), PHX__NUMBER(phx__request, incarnation), PHX__NUMBER(phx__request, seq),
-};
-
-/* seq may be anything. How far an owner lets itself be pushed is a matter of route. */
-void phx__wire_route_put_request(struct phx__writer *w, const struct phx__request *q, int hops)
-{
-    phx__wire_put(w, PHX__REQUEST, 0, hops, PHX__TABLE(wire_request), q);
-}
-
-int phx__wire_route_get_request(const struct phx__frame *f, struct phx__request *q)
-{
-    return phx__wire_get(f, PHX__REQUEST, PHX__TABLE(wire_request), q);
-}
+/* ---- Summaries */
 
 static const struct phx__field wire_summary_line[] = {
     PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),

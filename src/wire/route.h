@@ -1,4 +1,4 @@
-/* route.h - frames of routing: cards, updates, requests and summaries. */
+/* route.h - frames of routing: cards, updates and summaries. */
 #ifndef PHX_WIRE_ROUTE_H
 #define PHX_WIRE_ROUTE_H
 #include "wire/wire.h"
@@ -57,14 +57,6 @@ struct phx__card_part {
 };
 PHX_PRIVATE void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c);
 PHX_PRIVATE int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c);
-
-struct phx__request {
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq; /* wanted: this number or above; 0: any route */
-};
-PHX_PRIVATE void phx__wire_route_put_request(struct phx__writer *w, const struct phx__request *q, int hops);
-PHX_PRIVATE int phx__wire_route_get_request(const struct phx__frame *f, struct phx__request *q);
 
 #define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
 #define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */

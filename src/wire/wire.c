@@ -10,8 +10,8 @@
  * Keys and MACs are the business of link, whether an entry is news that of route. A number that is odd but
  * possible, such as a distance of 254, is accepted here.
  *
- *      bytes -> phx__wire_parse -> struct phx__frame -> phx__wire_link_get_X -> struct phx__X
- *      struct phx__X -> phx__wire_link_put_X -> one whole frame at the writer's end
+ *      bytes -> phx__wire_parse -> struct phx__frame -> phx__wire_link_get -> struct phx__X
+ *      struct phx__X -> phx__wire_link_put -> one whole frame at the writer's end
  *
  * Two rules keep the format able to grow. Unknown bits in flags mean nothing and are ignored, so that a later
  * version may give them a meaning that older nodes can do without. Everything else unknown is an error: a new
@@ -117,6 +117,7 @@ void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, siz
         switch (f->number) {
         case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
         case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
+        case PHX__ERROR: phx__buf_put_u16(w, (uint16_t)-*(const int *)at); break;
         case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
         case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
         default:
@@ -136,6 +137,7 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
         switch (f->number) {
         case 1: *(uint8_t *)at = phx__buf_get_u8(r); break;
         case 2: *(uint16_t *)at = phx__buf_get_u16(r); break;
+        case PHX__ERROR: *(int *)at = -(int)phx__buf_get_u16(r); break;
         case 4: *(uint32_t *)at = phx__buf_get_u32(r); break;
         case 8: *(uint64_t *)at = phx__buf_get_u64(r); break;
         default:
@@ -145,24 +147,4 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
                 r->bad = 1;
         }
     }
-}
-
-void phx__wire_put(struct phx__writer *w, int type, int flags, int hops, const struct phx__field *f,
-                   size_t count, const void *from)
-{
-    size_t start = phx__wire_begin(w, type, flags, hops);
-
-    phx__wire_put_fields(w, f, count, from);
-    phx__wire_end(w, start);
-}
-
-int phx__wire_get(const struct phx__frame *frame, int type, const struct phx__field *f, size_t count,
-                  void *to)
-{
-    struct phx__reader r;
-
-    if (phx__wire_open(frame, type, &r) != 0)
-        return PHX_EPROTO;
-    phx__wire_get_fields(&r, f, count, to);
-    return phx__wire_close(&r);
 }

@@ -61,11 +61,13 @@ PHX_PRIVATE void phx__wire_end(struct phx__writer *w, size_t start);
 PHX_PRIVATE void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more);
 
 /* Frames of fixed size are tables of fields: where each stands in its struct, and how many bytes it has as a
- * number or as plain bytes; an address has neither. */
+ * number or as plain bytes; an address has neither. An error is an int, sent as its positive
+ * value in a u16. */
 struct phx__field {
     uint16_t at;
     uint8_t number, bytes;
 };
+#define PHX__ERROR 3u /* as a number */
 #define PHX__NUMBER(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member), 0 }
 #define PHX__BYTES(type, member) { offsetof(struct type, member), 0, sizeof(((struct type *)0)->member) }
 #define PHX__ADDRESS(type, member) { offsetof(struct type, member), 0, 0 }
@@ -74,11 +76,6 @@ PHX_PRIVATE void phx__wire_put_fields(struct phx__writer *w, const struct phx__f
                                       const void *from);
 PHX_PRIVATE void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, size_t count,
                                       void *to);
-/* The same of whole frames; get: 0 or PHX_EPROTO. */
-PHX_PRIVATE void phx__wire_put(struct phx__writer *w, int type, int flags, int hops,
-                               const struct phx__field *f, size_t count, const void *from);
-PHX_PRIVATE int phx__wire_get(const struct phx__frame *frame, int type, const struct phx__field *f,
-                              size_t count, void *to);
 
 /* A decoder begins with open: 0 and a reader over the body, or PHX_EPROTO if the frame has another type. It
  * ends with close: 0, or PHX_EPROTO if bytes were missing or are left over. */

@@ -131,7 +131,7 @@ static void rig_step(struct rig *r, uint64_t now)
 
     r->now = now;
     phx__detect_step(&r->d, now);
-    phx__detect_all_read(&r->d);
+    r->d.blind = 0;
     while (phx__timer_pop(&r->timers, now, &kind, &node) == 1) {
         r->fired++;
         phx__detect_due(&r->d, kind, node, now);

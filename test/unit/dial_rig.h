@@ -97,7 +97,7 @@ static inline int rig_says(struct rig *r, uint32_t node, const struct phx_addres
 {
     memcpy(r->said[node], a, count * sizeof *a);
     r->said_count[node] = count;
-    return phx__dial_set_addrs(&r->d, node, a, count, r->now);
+    return phx__dial_set_addrs(&r->d, node, a, count);
 }
 
 static inline void rig_ask(void *ctx)
@@ -136,7 +136,7 @@ static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials
     ops.ctx = r;
     limits.max_links = max_links;
     limits.max_dials = max_dials;
-    return phx__dial_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &limits, &ops);
+    return phx__dial_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &r->now, &limits, &ops);
 }
 
 static inline struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
@@ -161,9 +161,9 @@ static inline void rig_free(struct rig *r)
 /* Others say that it is back; and that it is gone again, so that no route keeps its dials frequent. */
 static inline void rig_news(struct rig *r, uint32_t node)
 {
-    phx__dial_route(&r->d, node, 0, r->now);
-    phx__dial_route(&r->d, node, 1, r->now);
-    phx__dial_route(&r->d, node, 0, r->now);
+    phx__dial_route(&r->d, node, 0);
+    phx__dial_route(&r->d, node, 1);
+    phx__dial_route(&r->d, node, 0);
 }
 
 /* Lets time pass up to and including `until`. */
@@ -176,7 +176,7 @@ static inline void rig_run(struct rig *r, uint64_t until)
         if (phx__timer_next(&r->timers) > r->now)
             r->now = phx__timer_next(&r->timers);
         if (phx__timer_pop(&r->timers, r->now, &kind, &arg) == 1)
-            phx__dial_due(&r->d, arg, r->now);
+            phx__dial_due(&r->d, arg);
     }
     check(count < 1000000, "time does not stand still");
     r->now = until;
@@ -204,14 +204,14 @@ static inline uint64_t rig_wait(struct rig *r)
 static inline void rig_fail(struct rig *r, uint32_t slot, int error)
 {
     r->wrong += !rig_close(r, slot);
-    phx__dial_result(&r->d, slot, error, r->now);
+    phx__dial_result(&r->d, slot, error);
 }
 
 static inline int rig_up(struct rig *r, uint32_t slot, uint32_t node)
 {
     if (slot != PHX__NONE)
         r->wrong += !rig_close(r, slot);
-    return phx__dial_up(&r->d, node, slot, r->now);
+    return phx__dial_up(&r->d, node, slot);
 }
 
 /* A node with a random id. */
@@ -263,7 +263,7 @@ static inline uint32_t rig_known(struct rig *r)
     uint32_t node = rig_node(r);
     struct phx_address a = v4(node, 7000);
 
-    check(phx__dial_set_addrs(&r->d, node, &a, 1, r->now) == 0, "addresses");
+    check(phx__dial_set_addrs(&r->d, node, &a, 1) == 0, "addresses");
     return node;
 }
 
@@ -272,7 +272,7 @@ static inline int rig_hub(struct rig *r, uint32_t host)
 {
     struct phx_address a = v6(host, 7000);
 
-    return phx__dial_hub(&r->d, &a, 1, r->now);
+    return phx__dial_hub(&r->d, &a, 1);
 }
 
 /* What must hold whatever happened. */
@@ -308,10 +308,10 @@ static inline void rig_check(struct rig *r)
         /* Who may be dialled has a target. */
         wrong += d->targets.nodes[i].target == PHX__DIAL_LATENT
                  && (d->targets.known <= d->limits.max_links || d->targets.nodes[i].wanted
-                     || phx__dial_pick_has(&d->targets.picks, i));
+                     || phx__dial_target_is_pick(&d->targets, i));
         known += d->targets.nodes[i].linked || d->targets.nodes[i].target != 0;
     }
-    wrong += open != d->slots.open || open != r->open_count || open > d->limits.max_dials;
+    wrong += open != r->open_count || open > d->limits.max_dials;
     wrong += linked != d->links || known != d->targets.known || latent != d->targets.latent;
     /* Whoever waits either waits for an slot or is called at once. */
     wrong += queued > 0 && open < d->limits.max_dials && phx__timer_next(&r->timers) > r->now;

@@ -196,7 +196,7 @@ static inline void pull(struct world *w, int from, int to, size_t budget)
     struct phx__slices out;
 
     phx__buf_slices_init(&out, &w->queue_mem);
-    check(phx__post_sched_pull(&w->node[from].post, as_seen(from, to), &out, budget, w->now) == out.bytes,
+    check(phx__post_sched_pull(&w->node[from].post, as_seen(from, to), &out, budget) == out.bytes,
           "all that was pulled is there");
     while (out.bytes > 0) {
         struct frame *f = frame_of(&out);
@@ -225,7 +225,7 @@ static inline void give_ack(struct node *to, const struct phx__ack *a, int gap)
     if (check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1
                   && phx__wire_data_get_ack(&f, &got) == 0,
               "an ack is well-formed"))
-        phx__post_recv_ack(&to->post, &got, gap, to->w->now);
+        phx__post_recv_ack(&to->post, &got, gap);
 }
 
 static inline int op_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
@@ -477,7 +477,7 @@ static inline int send_size(struct node *n, uint64_t name, size_t size, uint64_t
         m.release = on_release;
         m.arg = o;
     }
-    err = phx__post_send(&n->post, &m, w->now);
+    err = phx__post_send(&n->post, &m);
     if (err == 0)
         n->sent[name]++;
     if (!owned || err != 0) {
@@ -528,6 +528,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     for (k = 0; k < NAMES; k++)
         n->view[k] = -1;
     ops.ctx = n;
+    ops.now = &n->w->now;
     ops.owner = op_owner;
     ops.version = &n->version;
     ops.next = op_next;
@@ -664,7 +665,7 @@ static inline void wire_finish(struct world *w, int a, int b)
     w->placed += is_open != 0;
     w->overtaken += is_open == 0;
     phx__post_recv_placed(&w->node[b].post, wire->half->data[0], head,
-                     is_open ? wire->place.block->data + wire->place.at : NULL, w->now);
+                     is_open ? wire->place.block->data + wire->place.at : NULL);
     wire_drop_half(wire);
 }
 
@@ -708,8 +709,8 @@ static inline void wire_deliver(struct world *w, int a, int b)
         return;
     if (phx__wire_parse(raw, size, &frame, &used) == 1 && used == size)
         err = frame.type == PHX__CAST
-                  ? phx__post_recv_multicast(&w->node[b].post, &frame, w->now)
-                  : phx__post_recv_data(&w->node[b].post, raw, size, &frame, w->now);
+                  ? phx__post_recv_multicast(&w->node[b].post, &frame)
+                  : phx__post_recv_data(&w->node[b].post, raw, size, &frame);
     check(err == 0, "a frame of %u bytes is well-formed", (unsigned)size);
 }
 
@@ -719,7 +720,7 @@ static inline void tick(struct node *n)
     int kind;
 
     while (phx__timer_pop(&n->timers, n->w->now, &kind, &arg))
-        phx__post_due(&n->post, kind, arg, n->w->now);
+        phx__post_box_due(&n->post, kind, arg);
 }
 
 /* One step of each node: what arrived, what is due, what goes out. */
@@ -737,7 +738,7 @@ static inline void turn(struct world *w, unsigned frames, size_t budget)
             for (c = 0; c < frames && (w->wire[k][i].count > 0 || w->wire[k][i].half != NULL); c++)
                 wire_deliver(w, k, i);
         tick(n);
-        (void)phx__post_run(&n->post, w->now);
+        (void)phx__post_run(&n->post);
         for (k = 0; k < NODES; k++)
             if (k != i)
                 pull(w, i, k, budget);
@@ -796,13 +797,13 @@ static inline void all_see(struct world *w, int name, int owner)
     for (i = 0; i < NODES; i++)
         see(w, i, name, owner);
     for (i = 0; i < NODES; i++)
-        phx__post_box_names(&w->node[i].post, w->now);
+        phx__post_box_names(&w->node[i].post);
 }
 
 static inline void route(struct world *w, int from, int target, int hop)
 {
     w->node[from].hop[target] = hop;
-    phx__post_sched_route(&w->node[from].post, as_seen(from, target), w->now);
+    phx__post_sched_route(&w->node[from].post, as_seen(from, target));
 }
 
 static inline void cut(struct world *w, int a, int b)
@@ -812,7 +813,7 @@ static inline void cut(struct world *w, int a, int b)
     wire_cut(w, a, b);
     for (k = 0; k < NODES; k++)
         if (k != a)
-            phx__post_sched_route(&w->node[a].post, as_seen(a, k), w->now);
+            phx__post_sched_route(&w->node[a].post, as_seen(a, k));
 }
 
 static inline int no_errors(const struct world *w)

@@ -212,11 +212,11 @@ static inline void raw_proof(const char *cluster, const char *key, int spoil)
     put(0, 4); /* have */
     put(0, 1); /* observed: none */
     phx__sha_hmac_init(&h, key, strlen(key));
-    phx__sha_hmac_add(&h, "PHX1 proof", 11);
-    phx__sha_hmac_add(&h, cluster, strlen(cluster) + 1);
-    phx__sha_hmac_add(&h, r.hello, 60);
-    phx__sha_hmac_add(&h, r.answer, r.answer_size);
-    phx__sha_hmac_add(&h, b.at + start, b.size - start);
+    phx__sha_add(&h.inner, "PHX1 proof", 11);
+    phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
+    phx__sha_add(&h.inner, r.hello, 60);
+    phx__sha_add(&h.inner, r.answer, r.answer_size);
+    phx__sha_add(&h.inner, b.at + start, b.size - start);
     phx__sha_hmac_end(&h, mac);
     mac[5] ^= (unsigned char)spoil;
     put_bytes(mac, 32);

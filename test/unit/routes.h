@@ -609,8 +609,9 @@ static inline void host_due(struct host *h)
     int kind;
 
     while (phx__timer_pop(&h->timers, h->w->now, &kind, &arg)) {
-        phx__route_advert_due(&h->route, kind, h->w->now, &forgotten);
-        if (forgotten != PHX__NONE)
+        if (kind == PHX__TIMER_ROUTE_TELL)
+            phx__route_advert_flush(&h->route, h->w->now);
+        else if ((forgotten = phx__route_chores(&h->route, h->w->now)) != PHX__NONE)
             phx__id_drop(&h->ids, forgotten);
     }
 }

@@ -348,7 +348,7 @@ static void test_used_while_busy(void)
         begin = r.now;
         phx__detect_heartbeat(&r.d, 1, 60 * SECOND, 1, 0, begin);
         phx__detect_used(&r.d, 1, begin + 1);
-        phx__detect_ask(&r.d, 1, begin + 1);
+        phx__detect_ask(&r.d, 1, r.d.limits.timeout_us, begin + 1);
         rig_run(&r, begin + 60 * SECOND);
         ok(rig_events(&r, 'a') == 0 && rig_events(&r, 'x') == 0, "left in peace for its pause");
         if (back)

@@ -11,7 +11,7 @@ static void test_max_dials(void)
     for (i = 0; i < 20; i++)
         node[i] = rig_known(r);
     rig_pass(r, 0);
-    ok(r->open_count == 4 && r->d.slots.open == 4, "four at once");
+    ok(r->open_count == 4, "four at once");
     for (i = 0; i < 4; i++)
         phx__dial_answered(&r->d, r->open[i].slot);
     rig_pass(r, 3 * SECOND);
@@ -110,8 +110,8 @@ static void test_max_links(void)
     ok(count_dialled(r, before, 200) == PHX__DIAL_PICKS, "8 of 100");
     for (extra = 0; before[node[extra]]; extra++)
         ;
-    phx__dial_want(&r->d, node[extra], r->now);
-    phx__dial_want(&r->d, node[extra], r->now);
+    phx__dial_want(&r->d, node[extra]);
+    phx__dial_want(&r->d, node[extra]);
     count_dialled(r, seen, 200);
     for (i = 0; i < 100; i++)
         same += before[node[i]] == seen[node[i]];
@@ -122,7 +122,7 @@ static void test_max_links(void)
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     rig_up(r, PHX__NONE, node[extra]);
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, node[extra], r->now);
+    phx__dial_down(&r->d, node[extra]);
     count_dialled(r, seen, 200);
     ok(!seen[node[extra]], "a want is met by a link");
     for (pick = 0; !before[node[pick]]; pick++)
@@ -167,9 +167,9 @@ static void test_crossing(void)
         if (how == 0)
             phx__dial_forget(&r->d, i);
         else if (how == 1)
-            phx__dial_set_addrs(&r->d, i, NULL, 0, r->now);
+            phx__dial_set_addrs(&r->d, i, NULL, 0);
         else
-            phx__dial_down(&r->d, node, r->now);
+            phx__dial_down(&r->d, node);
         ok(count_dialled(r, seen, 50) == 20, "20 known: all");
         rig_free(r);
     }
@@ -194,16 +194,16 @@ static void test_picks(void)
             if (k >= 40 && order < 2)
                 continue;
             phx__id_add(&r->ids, &id[k], &node);
-            phx__dial_set_addrs(&r->d, node, &a, 1, r->now);
+            phx__dial_set_addrs(&r->d, node, &a, 1);
         }
         for (i = 40; i < 60 && order == 2; i++)
             phx__dial_forget(&r->d, phx__id_find(&r->ids, &id[i]));
-        for (i = 0; i < r->d.targets.picks.count; i++) {
+        for (i = 0; i < r->d.targets.pick_count; i++) {
             if (order == 0)
-                pick[i] = r->ids.at[r->d.targets.picks.at[i].node];
-            differs += !phx__id_equal(&pick[i], &r->ids.at[r->d.targets.picks.at[i].node]);
+                pick[i] = r->ids.at[r->d.targets.picks[i].node];
+            differs += !phx__id_equal(&pick[i], &r->ids.at[r->d.targets.picks[i].node]);
         }
-        ok(r->d.targets.picks.count == PHX__DIAL_PICKS && differs == 0, "the same 8 in the same order");
+        ok(r->d.targets.pick_count == PHX__DIAL_PICKS && differs == 0, "the same 8 in the same order");
         rig_free(r);
     }
 }
@@ -221,22 +221,22 @@ static void test_full(void)
         rig_up(r, PHX__NONE, node[i]);
     }
     node[5] = rig_known(r);
-    phx__dial_want(&r->d, node[5], r->now);
+    phx__dial_want(&r->d, node[5]);
     ok(count_dialled(r, seen, 50) == 0, "full: nobody, not even if wanted");
     rig_hub(r, 1);
     ok(rig_wait(r) == 0, "but a hub");
     rig_up(r, r->last.slot, rig_node(r));
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node[0], r->now);
+    phx__dial_down(&r->d, node[0]);
     rig_pass(r, SECOND);
     ok(r->open_count == 0, "six links, then five: still full");
-    phx__dial_down(&r->d, node[1], r->now);
+    phx__dial_down(&r->d, node[1]);
     rig_pass(r, SECOND);
     ok(r->open_count == 1 && r->last.expect == node[5], "four: it is dialled");
     rig_check(r);
-    for (i = 0; i < r->d.targets.picks.count; i++)
-        pick += r->d.targets.picks.at[i].node == node[5];
-    ok(pick == 1 && r->d.targets.picks.count == 1, "only who can be dialled is one of the picks");
+    for (i = 0; i < r->d.targets.pick_count; i++)
+        pick += r->d.targets.picks[i].node == node[5];
+    ok(pick == 1 && r->d.targets.pick_count == 1, "only who can be dialled is one of the picks");
     rig_free(r);
 }
 
@@ -260,10 +260,10 @@ static void test_graph(void)
         for (k = 0; k < N; k++) {
             struct phx_address a = v4(k, 1);
             if (k != i && phx__id_add(&r->ids, &id[k], &node) == 0)
-                phx__dial_set_addrs(&r->d, node, &a, 1, r->now);
+                phx__dial_set_addrs(&r->d, node, &a, 1);
         }
-        for (k = 0; k < r->d.targets.picks.count; k++) {
-            node = r->d.targets.picks.at[k].node;
+        for (k = 0; k < r->d.targets.pick_count; k++) {
+            node = r->d.targets.picks[k].node;
             node -= node <= i;
             linked[i][node] = linked[node][i] = 1;
         }
@@ -297,7 +297,7 @@ static void test_same_address(void)
     a[1] = v4(2, 2);
     for (i = 0; i < 30; i++) {
         node[i] = rig_node(r);
-        phx__dial_set_addrs(&r->d, node[i], a, i == 29 ? 2 : 1, r->now);
+        phx__dial_set_addrs(&r->d, node[i], a, i == 29 ? 2 : 1);
     }
     rig_pass(r, 0);
     ok(r->open_count == 2 && r->last.expect == node[29] && r->last.to.port == 2,
@@ -329,9 +329,9 @@ static void test_busy_then_free(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__dial_set_addrs(&r->d, one, a, 1, r->now);
+    phx__dial_set_addrs(&r->d, one, a, 1);
     rig_pass(r, 0);
-    phx__dial_set_addrs(&r->d, two, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, two, a, 2);
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2 && r->open[1].to.port == 2, "the second address first");
     rig_up(r, r->open[0].slot, one);
@@ -358,7 +358,7 @@ static void test_large_host(uint64_t seed)
         for (i = 0; i < 400; i++) {
             node[i] = rig_node(r);
             a = v4(7, (uint16_t)(10000 + life * 400 + i));
-            check(phx__dial_set_addrs(&r->d, node[i], &a, 1, r->now) == 0, "addresses");
+            check(phx__dial_set_addrs(&r->d, node[i], &a, 1) == 0, "addresses");
         }
         if (life == 3) {
             rig_pass(r, 10 * SECOND);
@@ -374,7 +374,7 @@ static void test_large_host(uint64_t seed)
         while (r->open_count > 0)
             check(rig_up(r, r->open[0].slot, r->open[0].expect) == 0, "up");
         for (i = 0; i < 400; i++) {
-            phx__dial_down(&r->d, node[i], r->now);
+            phx__dial_down(&r->d, node[i]);
             phx__dial_forget(&r->d, node[i]);
         }
         r->now += SECOND;

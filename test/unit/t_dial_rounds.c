@@ -16,7 +16,7 @@ static void test_race(void)
     a[3] = v4(1, 1); /* twice */
     a[4] = in_unix("/s");
     a[5] = v4(3, 1);
-    ok(phx__dial_hub(&r->d, a, 6, r->now) == 0 && r->dials == 0,
+    ok(phx__dial_hub(&r->d, a, 6) == 0 && r->dials == 0,
        "a hub is taken; the call does not dial");
     rig_run(r, begin);
     ok(r->dials == 1 && r->last.to.family == PHX_UNIX, "at once, UNIX first");
@@ -61,7 +61,7 @@ static void test_order(void)
         for (i = 0; table[row][0][i] != 0; i++)
             a[i] = table[row][0][i] == '4' ? v4((uint32_t)i, 1)
                    : table[row][0][i] == '6' ? v6((uint32_t)i, 1) : in_unix(i == 1 ? "/a" : "/b");
-        phx__dial_hub(&r->d, a, (uint32_t)i, r->now);
+        phx__dial_hub(&r->d, a, (uint32_t)i);
         for (i = 0; i < strlen(table[row][1]); i++) {
             rig_wait(r);
             seen[i] = r->last.to.family == PHX_UNIX   ? 'u'
@@ -127,7 +127,7 @@ static void test_sync_failures(void)
     a[1] = v4(1, 2);
     a[2] = v4(1, 3);
     r->fail_port = 1;
-    phx__dial_hub(&r->d, a, 3, r->now);
+    phx__dial_hub(&r->d, a, 3);
     rig_pass(r, 0);
     ok(r->dials == 2 && r->open_count == 1 && r->open[0].to.port == 2,
        "the next address in the same breath");
@@ -158,8 +158,8 @@ static uint64_t first_dial(const struct phx_id *self, const struct phx_id *other
 
     r->ids.at[PHX__SELF] = *self;
     phx__id_add(&r->ids, other, &node);
-    phx__dial_listening(&r->d, listening);
-    phx__dial_set_addrs(&r->d, node, &a, 1, r->now);
+    r->d.listening = listening;
+    phx__dial_set_addrs(&r->d, node, &a, 1);
     wait = rig_wait(r);
     rig_free(r);
     return wait;
@@ -202,10 +202,10 @@ static void test_dialled_by_peer(void)
     uint32_t a = rig_node(r), b = rig_node(r), c;
     struct phx_address at = v4(1, 1);
 
-    ok(phx__dial_set_addrs(&r->d, a, &at, 0, r->now) == 0 && rig_wait(r) == UINT64_MAX,
+    ok(phx__dial_set_addrs(&r->d, a, &at, 0) == 0 && rig_wait(r) == UINT64_MAX,
        "no addresses, no dial");
     rig_up(r, PHX__NONE, b);
-    phx__dial_set_addrs(&r->d, b, &at, 1, r->now);
+    phx__dial_set_addrs(&r->d, b, &at, 1);
     ok(rig_wait(r) == UINT64_MAX, "linked before its addresses came: no dial");
     c = rig_known(r);
     rig_pass(r, 0);
@@ -214,13 +214,13 @@ static void test_dialled_by_peer(void)
     ok(r->open_count == 0 && r->abandons == 1, "but dials us meanwhile: ours is abandoned");
     rig_check(r);
     rig_pass(r, 5 * SECOND);
-    phx__dial_down(&r->d, c, r->now);
+    phx__dial_down(&r->d, c);
     ok(rig_wait(r) <= RETRY_MIN && r->last.expect == c,
        "its link ends: dialled again, though we had not made it");
-    phx__dial_down(&r->d, c, r->now);
-    phx__dial_down(&r->d, 77, r->now);
+    phx__dial_down(&r->d, c);
+    phx__dial_down(&r->d, 77);
     rig_check(r);
-    ok(phx__dial_set_addrs(&r->d, PHX__SELF, &at, 1, r->now) == 0 && r->d.targets.known == 2,
+    ok(phx__dial_set_addrs(&r->d, PHX__SELF, &at, 1) == 0 && r->d.targets.known == 2,
        "a node does not know itself");
     rig_free(r);
 }
@@ -235,7 +235,7 @@ static void test_silent_last(void)
 
     for (i = 0; i < 3; i++)
         a[i] = v4(1000 + i, 7000);
-    phx__dial_set_addrs(&r->d, node, a, 3, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 3);
     rig_pass(r, 600 * MS);
     ok(r->open_count == 3, "all three race");
     while (r->open_count > 0)
@@ -255,7 +255,7 @@ static void test_relayed(void)
     uint64_t begin, longest = 0, wait;
 
     r->refuse = PHX_EUNREACH;
-    phx__dial_route(&r->d, node, 1, r->now);
+    phx__dial_route(&r->d, node, 1);
     for (i = 0; i < 100; i++) {
         wait = rig_wait(r);
         longest = wait > longest ? wait : longest;
@@ -266,21 +266,21 @@ static void test_relayed(void)
     with = r->dials;
     rig_run(r, begin + 3600 * SECOND);
     with = r->dials - with;
-    phx__dial_route(&r->d, node, 0, r->now);
+    phx__dial_route(&r->d, node, 0);
     without = r->dials;
     rig_run(r, begin + 2 * 3600 * SECOND);
     without = r->dials - without;
     ok(with >= 60 && with <= 120 + 10 && without < with / 2, "in an hour %u dials, and %u without a route",
        with, without);
     begin = r->now;
-    phx__dial_moved(&r->d, r->now);
+    phx__dial_moved(&r->d);
     wait = rig_wait(r);
     ok(wait <= SECOND, "this node has moved: all is tried again soon, after %u ms",
        (unsigned)(wait / MS));
     /* A plain pause of some 30 s begins again after ten failures; a first message cuts it short. */
     for (i = 0; i < 20; i++)
         rig_wait(r);
-    phx__dial_want(&r->d, node, r->now);
+    phx__dial_want(&r->d, node);
     wait = rig_wait(r);
     ok(wait <= RETRY_MIN, "so it is on first use, after %u ms", (unsigned)(wait / MS));
     rig_free(r);
@@ -333,7 +333,7 @@ static void test_worst_counts(void)
         struct phx_address a[2];
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
-        phx__dial_hub(&r->d, a, 2, r->now);
+        phx__dial_hub(&r->d, a, 2);
         for (k = 0; k < 2; k++) {
             rig_wait(r);
             rig_fail(r, r->last.slot, errors[i][k]);
@@ -356,7 +356,7 @@ static void test_self(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 2);
     rig_pass(r, 0);
     rig_fail(r, r->last.slot, PHX_ESELF);
     for (i = 0; i < 12; i++) {
@@ -364,12 +364,12 @@ static void test_self(void)
         selves += r->last.to.port == 1;
         rig_fail(r, r->last.slot, PHX_EREFUSED);
         if (i == 4)
-            phx__dial_set_addrs(&r->d, node, a, 3, r->now);
+            phx__dial_set_addrs(&r->d, node, a, 3);
         if (i == 8)
-            phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+            phx__dial_set_addrs(&r->d, node, a, 2);
     }
     ok(selves == 0, "not dialled again soon");
-    phx__dial_set_addrs(&r->d, node, a, 1, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 1);
     rig_check(r);
     rig_news(r, node);
     rig_check(r);
@@ -386,8 +386,9 @@ static void test_self(void)
     }
     rig_wait(r);
     ok(rig_up(r, r->last.slot, node) == 0 && r->d.links == 1, "and linked when it is one");
-    phx__dial_down(&r->d, node, r->now + 2 * SECOND);
-    ok(rig_wait(r) <= 2 * SECOND + RETRY_MIN, "and an address as any other from then on");
+    r->now += 2 * SECOND;
+    phx__dial_down(&r->d, node);
+    ok(rig_wait(r) <= RETRY_MIN, "and an address as any other from then on");
     rig_check(r);
     rig_free(r);
 }
@@ -403,7 +404,7 @@ static void test_duplicate(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(1, 2);
-    phx__dial_hub(&r->d, a, 2, r->now);
+    phx__dial_hub(&r->d, a, 2);
     rig_up(r, PHX__NONE, node);
     rig_pass(r, 300 * MS);
     ok(r->open_count == 2, "both addresses race");
@@ -425,7 +426,7 @@ static void test_duplicate(void)
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     ok(rig_wait(r) == UINT64_MAX, "once it is known, no dial");
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     ok(rig_wait(r) <= RETRY_MIN, "until its link ends");
     phx__dial_meet(&r->d, 12345, node);
     rig_fail(r, r->last.slot, PHX_EREFUSED);
@@ -442,7 +443,7 @@ static void test_duplicate(void)
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     rig_wait(r);
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
@@ -463,7 +464,7 @@ static void test_unproved(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__dial_set_addrs(&r->d, node, a, 3, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 3);
     for (round = 0; round < 3; round++) {
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EDUPLICATE);
@@ -499,7 +500,7 @@ static void test_next_life(void)
         uint64_t wait;
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
-        phx__dial_set_addrs(&r->d, node, a, how == 2 ? 2 : 1, r->now);
+        phx__dial_set_addrs(&r->d, node, a, how == 2 ? 2 : 1);
         rig_wait(r);
         if (how < 3)
             phx__dial_meet(&r->d, r->last.slot, how == 0 ? other : PHX__NONE);
@@ -536,18 +537,18 @@ static void test_late(void)
     rig_fail(r, first, PHX_EREFUSED);
     rig_wait(r);
     ok(r->last.slot != first, "the same slot, another number");
-    phx__dial_result(&r->d, first, PHX_ESELF, r->now);
-    phx__dial_result(&r->d, PHX__NONE, PHX_ESELF, r->now);
-    phx__dial_result(&r->d, 500, PHX_ESELF, r->now);
-    ok(r->d.slots.open == 1 && r->d.targets.at[0].failures == 1,
+    phx__dial_result(&r->d, first, PHX_ESELF);
+    phx__dial_result(&r->d, PHX__NONE, PHX_ESELF);
+    phx__dial_result(&r->d, 500, PHX_ESELF);
+    ok(r->open_count == 1 && r->d.targets.at[0].failures == 1,
        "late and wild results are ignored");
     node = rig_node(r);
-    phx__dial_up(&r->d, node, first, r->now);
+    phx__dial_up(&r->d, node, first);
     ok(r->d.targets.at[0].node == PHX__NONE && r->open_count == 1,
        "a late link is the node's, not the hub's");
     rig_up(r, r->last.slot, node);
     ok(r->d.links == 1 && r->d.targets.at[0].node == node, "a second up of a node is no second link");
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     /* The generation of the one slot goes around, and no number is ever NONE; rig_dial looks. */
     r->refuse = PHX_EREFUSED;
     for (i = 0, last = 0; i < 70000; i++) {
@@ -591,11 +592,11 @@ static void test_courtesy_again(void)
     for (seed = 0; seed < 40; seed++) {
         r = rig_new(10, 64, seed);
         node = rig_node(r);
-        phx__dial_listening(&r->d, 1);
-        phx__dial_set_addrs(&r->d, node, a, 1, r->now);
+        r->d.listening = 1;
+        phx__dial_set_addrs(&r->d, node, a, 1);
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EKEY);
-        phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+        phx__dial_set_addrs(&r->d, node, a, 2);
         wait = rig_wait(r);
         first += wait <= 20 * MS;
         second += wait >= 1000 * MS && wait <= 1270 * MS;

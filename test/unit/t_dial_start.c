@@ -24,7 +24,7 @@ static void test_start(void)
     rig_pass(r, 10 * MS);
     ok(r->dials == 0 && r->asks == 1, "many: after a moment whoever told is asked, none dialled");
     rig_known(r);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     rig_pass(r, MS);
     ok(r->dials == 0, "an answer older than the latest news does not count");
     rig_pass(r, 30 * MS);
@@ -33,7 +33,7 @@ static void test_start(void)
     rig_pass(r, MS);
     ok(r->dials == 1 && r->open[0].expect == PHX__NONE, "a hub need not wait for that");
     rig_fail(r, r->open[0].slot, PHX_EREFUSED);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     rig_pass(r, MS);
     ok(r->open_count == 2, "that was all: two are dialled at once");
     rig_pass(r, MS);
@@ -61,7 +61,7 @@ static void test_start_firewalls(void)
     struct rig *r = rig_many(43);
 
     rig_pass(r, 10 * MS);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     rig_pass(r, 10 * MS);
     ok(r->open_count == 2, "two at once");
     rig_pass(r, 3 * SECOND);
@@ -77,7 +77,7 @@ static void test_start_stuck(void)
     uint32_t i;
 
     rig_pass(r, 10 * MS);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     for (i = 0; i < 1500; i++) {
         uint32_t k;
         for (k = 0; k < r->open_count; k++)
@@ -115,7 +115,7 @@ static void test_start_traffic(void)
     ok(r->dials == 0 && phx__dial_target_of(&r->d.targets, node) != NULL
            && phx__dial_target_of(&r->d.targets, node)->queued,
        "all wait");
-    phx__dial_want(&r->d, node, r->now);
+    phx__dial_want(&r->d, node);
     rig_pass(r, 50 * MS);
     ok(r->dials == 1 && r->open[0].expect == node, "the one that is sent to is dialled");
     rig_free(r);
@@ -129,7 +129,7 @@ static void test_start_gives_way(void)
     uint64_t end;
 
     rig_pass(r, 10 * MS);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     rig_pass(r, 4 * SECOND);
     ok(r->open_count == 20 && r->abandons == 0, "20 are silent");
     rig_known(r);
@@ -148,11 +148,11 @@ static void test_start_patience(void)
     uint32_t i, node, late = 0;
 
     r->d.start.above = 8;
-    phx__dial_listening(&r->d, 1);
+    r->d.listening = 1;
     for (i = 0; i < 40; i++)
         rig_known(r);
     rig_pass(r, 10 * MS);
-    phx__dial_told_all(&r->d, r->now);
+    phx__dial_told_all(&r->d);
     rig_pass(r, 10 * MS);
     for (i = 0; i < 8; i++) {
         while (r->open_count > 0) {

@@ -15,7 +15,7 @@ static void test_hub(void)
     rig_up(r, r->last.slot, first);
     for (i = 0; i < 200; i++) {
         rig_pass(r, 10 * SECOND);
-        phx__dial_down(&r->d, first, r->now);
+        phx__dial_down(&r->d, first);
         wait = rig_wait(r);
         bad += wait > RETRY_MIN;
         longest = wait > longest ? wait : longest;
@@ -23,21 +23,21 @@ static void test_hub(void)
     }
     ok(bad == 0 && longest > RETRY_MIN * 9 / 10, "a lost link is made again after 0..50 ms");
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first);
     rig_up(r, PHX__NONE, first);
     ok(rig_wait(r) == UINT64_MAX, "unless the hub dials us");
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first);
     rig_wait(r);
     rig_up(r, r->last.slot, second);
     ok(r->d.targets.at[0].node == second && rig_wait(r) == UINT64_MAX,
        "another node answers there: it is the hub");
     rig_up(r, PHX__NONE, first);
-    phx__dial_down(&r->d, first, r->now);
+    phx__dial_down(&r->d, first);
     ok(rig_wait(r) == UINT64_MAX, "and the first one is nothing to it");
-    phx__dial_set_addrs(&r->d, second, &at, 1, r->now);
+    phx__dial_set_addrs(&r->d, second, &at, 1);
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, second, r->now);
+    phx__dial_down(&r->d, second);
     rig_pass(r, 5 * SECOND);
     ok(r->open_count == 1, "hub and node at one address: one dial, not two");
     rig_check(r);
@@ -53,11 +53,11 @@ static void test_hub_limits(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 1);
-    ok(phx__dial_hub(&r->d, a, 0, r->now) == PHX_EINVAL, "a hub without an address");
-    phx__dial_hub(&r->d, a, 2, r->now);
+    ok(phx__dial_hub(&r->d, a, 0) == PHX_EINVAL, "a hub without an address");
+    phx__dial_hub(&r->d, a, 2);
     a[0] = v4(2, 1);
     a[1] = v4(1, 1);
-    ok(phx__dial_hub(&r->d, a, 2, r->now) == 0 && r->d.targets.hub_count == 1, "the same hub again");
+    ok(phx__dial_hub(&r->d, a, 2) == 0 && r->d.targets.hub_count == 1, "the same hub again");
     for (i = 1; i < PHX__DIAL_HUBS; i++)
         bad += rig_hub(r, i) != 0;
     ok(bad == 0 && rig_hub(r, 1000) == PHX_ELIMIT, "64 hubs and no more");
@@ -77,13 +77,13 @@ static void test_flapping(void)
         rig_wait(r);
         rig_up(r, r->last.slot, node);
         rig_pass(r, 10 * MS);
-        phx__dial_down(&r->d, node, r->now);
+        phx__dial_down(&r->d, node);
     }
     ok(r->now - begin > 300 * SECOND, "60 of them take more than five minutes");
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     wait = rig_wait(r);
     ok(wait <= RETRY_MIN, "one that lasts makes up for it");
     rig_free(r);
@@ -103,21 +103,21 @@ static void test_hub_leaves(void)
     rig_pass(r, 5 * SECOND);
     phx__dial_forget(&r->d, node);
     ok(rig_wait(r) == UINT64_MAX, "goodbye, link still there: no dial");
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     phx__id_drop(&r->ids, node);
     again = rig_node(r);
     ok(again == node && r->d.targets.at[0].node == PHX__NONE, "its index is free");
     rig_up(r, PHX__NONE, again);
     ok(rig_wait(r) <= RETRY_MIN, "a node with that index is not that hub");
     rig_up(r, r->last.slot, again);
-    phx__dial_down(&r->d, again, r->now);
+    phx__dial_down(&r->d, again);
     phx__dial_forget(&r->d, again);
     ok(r->d.targets.at[0].node == PHX__NONE, "the other way around");
     rig_wait(r);
     rig_up(r, r->last.slot, again);
     phx__dial_forget(&r->d, again);
-    phx__dial_set_addrs(&r->d, again, NULL, 0, r->now);
-    phx__dial_down(&r->d, again, r->now);
+    phx__dial_set_addrs(&r->d, again, NULL, 0);
+    phx__dial_down(&r->d, again);
     ok(r->d.targets.at[0].node == again, "it left, but came back before its link went: still the hub");
     phx__dial_forget(&r->d, 5000);
     rig_check(r);
@@ -134,7 +134,7 @@ static void test_reset(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__dial_set_addrs(&r->d, node, a, 1, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 1);
     for (i = 0; i < 12; i++) {
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EREFUSED);
@@ -142,7 +142,7 @@ static void test_reset(void)
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     rig_wait(r);
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     ok(rig_wait(r) <= RETRY_MIN, "after a link the first wait is short");
@@ -151,13 +151,13 @@ static void test_reset(void)
         rig_wait(r);
     }
     rig_fail(r, r->last.slot, PHX_EREFUSED);
-    phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 2);
     for (i = 0; i < 2; i++) {
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EREFUSED);
     }
     ok(rig_wait(r) <= RETRY_MIN, "also after a new address");
-    phx__dial_due(&r->d, 9999, r->now);
+    phx__dial_due(&r->d, 9999);
     rig_check(r);
     rig_free(r);
 }
@@ -198,28 +198,28 @@ static void test_replace(void)
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
     a[3] = v4(4, 4);
-    phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 2);
     rig_pass(r, 0);
     first = r->last.slot;
     b[0] = a[1];
     b[1] = a[0];
-    phx__dial_set_addrs(&r->d, node, b, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, b, 2);
     ok(r->abandons == 0 && r->open_count == 1, "the same set in another order: nothing happens");
     b[1] = a[2];
     b[2] = a[0];
-    phx__dial_set_addrs(&r->d, node, b, 3, r->now);
+    phx__dial_set_addrs(&r->d, node, b, 3);
     rig_check(r);
     ok(r->abandons == 0 && r->open_count == 1, "one more: the slot goes on");
     ok(rig_wait(r) <= 20 * MS && r->last.to.port == 2, "and the round, sooner than planned");
     ok(rig_wait(r) == 250 * MS && r->last.to.port == 3, "then the new one");
-    phx__dial_set_addrs(&r->d, node, &a[1], 2, r->now);
+    phx__dial_set_addrs(&r->d, node, &a[1], 2);
     ok(r->abandons == 1 && r->open_count == 2, "one less: its slot ends");
-    phx__dial_result(&r->d, first, PHX_ESELF, r->now);
+    phx__dial_result(&r->d, first, PHX_ESELF);
     rig_check(r);
     rig_fail(r, r->open[0].slot, PHX_EREFUSED);
     ok(r->d.targets.at[0].at[0].error == PHX_EREFUSED || r->d.targets.at[0].at[1].error == PHX_EREFUSED,
        "dials that moved find their address");
-    phx__dial_set_addrs(&r->d, node, &a[1], r->open[0].to.port == 2 ? 1 : 2, r->now);
+    phx__dial_set_addrs(&r->d, node, &a[1], r->open[0].to.port == 2 ? 1 : 2);
     rig_fail(r, r->open[0].slot, PHX_EREFUSED);
     rig_check(r);
     rig_wait(r);
@@ -228,10 +228,10 @@ static void test_replace(void)
         rig_pass(r, 0);
     }
     rig_pass(r, SECOND);
-    phx__dial_set_addrs(&r->d, node, &a[3], 1, r->now);
+    phx__dial_set_addrs(&r->d, node, &a[3], 1);
     wait = rig_wait(r);
     ok(wait <= 20 * MS && r->last.to.port == 4, "a new address cuts a long wait short");
-    phx__dial_set_addrs(&r->d, node, a, 0, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 0);
     ok(r->open_count == 0 && r->d.targets.known == 0 && rig_wait(r) == UINT64_MAX,
        "no addresses: all is over");
     rig_free(r);
@@ -248,19 +248,19 @@ static void test_replace_all(void)
 
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 2);
     rig_pass(r, 0);
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     rig_pass(r, 0);
     ok(r->open_count == 1 && r->last.to.port == 2, "the second is open");
-    phx__dial_set_addrs(&r->d, node, a, 1, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 1);
     rig_check(r);
     wait = rig_wait(r);
     ok(r->abandons == 1 && wait >= RETRY_MIN / 2 && wait <= RETRY_MIN && r->last.to.port == 1,
        "back-off, then the first");
-    phx__dial_listening(&r->d, 1);
+    r->d.listening = 1;
     r->wrong += rig_up(r, r->last.slot, node) != 0;
-    phx__dial_set_addrs(&r->d, node, a, 2, r->now);
+    phx__dial_set_addrs(&r->d, node, a, 2);
     ok(rig_wait(r) == UINT64_MAX, "linked: a new address is noted, not dialled");
     rig_check(r);
     rig_free(r);
@@ -284,7 +284,7 @@ static void test_slots(void)
         rig_check(r);
     }
     ok(r->d.targets.count == 1 && r->mem.used == used, "one slot for a thousand nodes");
-    ok(r->open_count == 0 && r->d.targets.known == 0 && r->d.targets.picks.count == 0,
+    ok(r->open_count == 0 && r->d.targets.known == 0 && r->d.targets.pick_count == 0,
        "and nothing is left of them");
     rig_free(r);
 }
@@ -303,10 +303,10 @@ static void test_stop(void)
     dials = r->dials;
     phx__dial_stop(&r->d);
     ok(dials == 2 && r->open_count == 0, "what is under way is abandoned");
-    phx__dial_down(&r->d, node, r->now);
+    phx__dial_down(&r->d, node);
     rig_known(r);
     rig_hub(r, 2);
-    phx__dial_want(&r->d, 2, r->now);
+    phx__dial_want(&r->d, 2);
     phx__dial_forget(&r->d, 3);
     rig_pass(r, 1000 * SECOND);
     ok(r->dials == dials && phx__timer_next(&r->timers) == UINT64_MAX,
@@ -324,27 +324,27 @@ static void memory_scenario(struct rig *r)
     a[0] = v4(901, 1);
     a[1] = v4(902, 1);
     a[2] = v4(903, 1);
-    phx__dial_hub(&r->d, a, 2, r->now);
+    phx__dial_hub(&r->d, a, 2);
     for (i = 0; i < 12; i++) {
         int err, known = (int)r->d.targets.known;
         a[2] = v4(i, 2);
         node = rig_node(r);
         if (node == PHX__NONE)
             continue;
-        err = phx__dial_set_addrs(&r->d, node, &a[2], 1, r->now);
+        err = phx__dial_set_addrs(&r->d, node, &a[2], 1);
         r->wrong += err != 0 && ((int)r->d.targets.known != known || err != PHX_ENOMEM);
         rig_check(r);
         rig_pass(r, 100 * MS);
         if (i % 3 == 0 && r->open_count > 0)
             rig_up(r, r->open[0].slot, node);
         rig_check(r);
-        err = phx__dial_set_addrs(&r->d, node, &a[i % 2], 2, r->now);
+        err = phx__dial_set_addrs(&r->d, node, &a[i % 2], 2);
         r->wrong += err != 0 && err != PHX_ENOMEM;
         rig_check(r);
         rig_pass(r, 300 * MS);
         if (i % 4 == 1)
-            phx__dial_down(&r->d, node, r->now);
-        phx__dial_want(&r->d, node + 1, r->now);
+            phx__dial_down(&r->d, node);
+        phx__dial_want(&r->d, node + 1);
         if (i % 5 == 4)
             phx__dial_forget(&r->d, node);
         rig_check(r);
@@ -392,7 +392,7 @@ static void test_up_without_memory(void)
     rig_hub(r, 1);
     rig_wait(r);
     r->heap.fail_from = r->heap.calls + 1;
-    ok(rig_up(r, r->last.slot, 500) == PHX_ENOMEM && r->d.slots.open == 0,
+    ok(rig_up(r, r->last.slot, 500) == PHX_ENOMEM && r->open_count == 0,
        "told, and the slot is over");
     ok(r->d.links == 0 && rig_wait(r) <= RETRY_MIN, "the hub is dialled again");
     rig_check(r);
@@ -433,10 +433,10 @@ static void random_event(struct rig *r, uint32_t n)
         rig_up(r, PHX__NONE, node);
         break;
     case 6: case 7:
-        phx__dial_down(&r->d, node, r->now);
+        phx__dial_down(&r->d, node);
         break;
     case 8:
-        phx__dial_want(&r->d, node, r->now);
+        phx__dial_want(&r->d, node);
         break;
     case 9:
         if (phx__rnd_below(&r->dice, 4) == 0)
@@ -461,7 +461,7 @@ static void test_random(void)
 
     for (seed = 0; seed < 20; seed++) {
         struct rig *r = rig_new(links[seed % 4], 1 + seed % 7, 1000 + seed);
-        phx__dial_listening(&r->d, seed % 2);
+        r->d.listening = seed % 2;
         r->d.targets.addresses = seed < 10 ? NULL : rig_addresses;
         for (i = 0; i < 50; i++)
             rig_node(r);

@@ -64,7 +64,7 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     size_t used;
 
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get_hand(&f, &hand) == 0 && used == frame->size && !urgent,
+              && phx__wire_link_get(&f, PHX__HAND, &hand) == 0 && used == frame->size && !urgent,
           "a good HAND");
     say(r, "HAND:%u-%u@%u>%u/%d ", (unsigned)hand.first, (unsigned)hand.last, (unsigned)hand.epoch,
         (unsigned)nbr, f.hops);
@@ -128,12 +128,11 @@ static void rig_end(void *ctx, uint32_t ranges)
     say(ctx, "end:%u ", (unsigned)ranges);
 }
 
-static const struct phx__node_handover_ops rig_ops = { NULL,        rig_way,  rig_send, rig_life, rig_held,
-                                                       rig_release, rig_take, rig_end };
+static const struct phx__node_handover_ops rig_ops = { rig_held, rig_release, rig_take, rig_end };
 
 static int rig_init(struct rig *r, int relay, long fail_at)
 {
-    struct phx__node_handover_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, HOPS, relay, r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -152,8 +151,7 @@ static int rig_init(struct rig *r, int relay, long fail_at)
     }
     r->now = 5 * PHX__SECOND;
     r->heap.fail_at = fail_at > 0 ? r->heap.calls + fail_at : 0;
-    ops.ctx = r;
-    return phx__node_handover_init(&r->h, &r->mem, &r->ids, &r->timers, HOPS, relay, &ops);
+    return phx__node_handover_init(&r->h, &env, &rig_ops);
 }
 
 static void rig_free(struct rig *r)
@@ -195,7 +193,7 @@ static int rig_hand(struct rig *r, uint32_t target, uint32_t giver, uint64_t fir
     hand.epoch = epoch;
     hand.incarnation = incarnation;
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_hand(&w, &hand, hops);
+    phx__wire_link_put(&w, PHX__HAND, 0, hops, &hand);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_handover_on_hand(&r->h, &f);
 }

@@ -685,10 +685,10 @@ static void raw_answer(int fd)
     put(0, 4);
     put(0, 1); /* observed: none */
     phx__sha_hmac_init(&h, "", 0);
-    phx__sha_hmac_add(&h, "PHX1 answer", 12);
-    phx__sha_hmac_add(&h, "phoenix", 8);
-    phx__sha_hmac_add(&h, hello + 8, 60);
-    phx__sha_hmac_add(&h, b.at + b.frame + 8, b.size - b.frame - 8);
+    phx__sha_add(&h.inner, "PHX1 answer", 12);
+    phx__sha_add(&h.inner, "phoenix", 8);
+    phx__sha_add(&h.inner, hello + 8, 60);
+    phx__sha_add(&h.inner, b.at + b.frame + 8, b.size - b.frame - 8);
     phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
     put_fill(0, 32); /* of no second key */

@@ -326,11 +326,11 @@ static void put_hmac(const char *label, const struct phx_key *key, const void *x
     unsigned char mac[32];
 
     phx__sha_hmac_init(&h, key->data, key->size);
-    phx__sha_hmac_add(&h, label, strlen(label) + 1);
-    phx__sha_hmac_add(&h, "phoenix", 8);
-    phx__sha_hmac_add(&h, r.hello, 60);
-    phx__sha_hmac_add(&h, x, x_size);
-    phx__sha_hmac_add(&h, y, y_size);
+    phx__sha_add(&h.inner, label, strlen(label) + 1);
+    phx__sha_add(&h.inner, "phoenix", 8);
+    phx__sha_add(&h.inner, r.hello, 60);
+    phx__sha_add(&h.inner, x, x_size);
+    phx__sha_add(&h.inner, y, y_size);
     phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
 }

@@ -36,7 +36,7 @@ static void *rig_alloc(void *world, void *old, size_t old_size, size_t new_size)
     return test_alloc(&r->heap, old, old_size, new_size);
 }
 
-static void rig_changed(void *ctx, const struct phx__node_key *keys, uint32_t count)
+static void rig_changed(void *ctx, const struct phx_key *keys, uint32_t count)
 {
     struct rig *r = ctx;
     uint32_t i;

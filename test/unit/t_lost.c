@@ -133,6 +133,7 @@ static void test_overlaps(void)
 {
     /* Goal: two of the failed claim the same names: one is named, the later; and when it is the
      * other's turn nobody is told, for they were lost all the time. The ends of the name space. */
+    struct phx_lost got[2];
     struct rig r;
 
     rig_init(&r);
@@ -146,9 +147,13 @@ static void test_overlaps(void)
     NEWS(&r, "-101-199@2 ");
     ok(r.lost.now.count == 2 && r.lost.now.at[0].range.last == 100 && r.lost.now.at[1].range.first == 200,
        "the list says so as well");
-    ok(phx__names_lost_at(&r.lost, 100) == 0 && phx__names_lost_at(&r.lost, 101) == 1
-           && phx__names_lost_at(&r.lost, UINT64_MAX) == 1,
-       "and is searched");
+    ok(phx__names_lost_get(&r.lost, 100, 300, got, 2) == 2 && got[0].range.first == 100
+           && got[0].range.last == 100 && got[1].range.first == 200 && got[1].range.last == 300,
+       "and is searched, and cut to what was asked for");
+    ok(phx__names_lost_get(&r.lost, 101, 199, got, 2) == 0
+           && phx__names_lost_get(&r.lost, 0, UINT64_MAX, got, 1) == 2
+           && phx__names_lost_get(&r.lost, UINT64_MAX, UINT64_MAX, NULL, 0) == 1,
+       "and counted");
     phx__names_assume(&r.names, 0, UINT64_MAX);
     NEWS(&r, "-0-100@1 -200-18446744073709551615@2 ");
     rig_free(&r);

@@ -217,7 +217,7 @@ static void test_scripts(void)
 {
     /* Goal: every rule, by name, with its edges.
      * Method: the table above; each script twice, without lookups until the end (the index is built
-     * once) and with a lookup after each call (the index is changed in place). */
+     * once) and with a lookup after each call (it is built each time). */
     char own[400], lost[400], owners[400];
     struct rig r;
     size_t i;

@@ -739,7 +739,7 @@ static void test_wake(void)
     elsewhere.wake = wake_os_elsewhere;
     ok(phx__os_wake_handle(&elsewhere) == -1, "another world has no wake handle");
     phx__os_wake_drain(&elsewhere);
-    ok(phx__os_sock_adopt(&elsewhere, -1) == 0, "another world is asked nothing");
+    ok(phx__os_adopt(&elsewhere, -1) == 0, "another world is asked nothing");
     end_world(&t);
 }
 
@@ -762,7 +762,7 @@ static void test_adopt_pipe(void)
     char text[8];
 
     begin_world(&t);
-    ok(pipe(p) == 0 && phx__os_sock_adopt(&t.os, p[0]) == 0 && phx__os_sock_adopt(&t.os, p[1]) == 0, "adopt");
+    ok(pipe(p) == 0 && phx__os_adopt(&t.os, p[0]) == 0 && phx__os_adopt(&t.os, p[1]) == 0, "adopt");
     ok(is_fit(p[0]) && is_fit(p[1]), "they are non-blocking and close-on-exec");
     ok(t.os.watch(t.w, p[0], PHX_READ) == 0 && t.os.recv(t.w, p[0], text, 8) == PHX_EAGAIN,
        "empty");
@@ -785,7 +785,7 @@ static void test_adopt_pipe(void)
     ok(send_text(&t, p[1], "pipe") == PHX_ERESET, "also where the host ignores the signal");
     sigaction(SIGPIPE, &before, NULL);
     t.os.close(t.w, p[1]);
-    ok(phx__os_sock_adopt(&t.os, -1) == PHX_EINVAL, "no descriptor");
+    ok(phx__os_adopt(&t.os, -1) == PHX_EINVAL, "no descriptor");
     end_world(&t);
 }
 
@@ -812,7 +812,7 @@ static void test_adopt_mapped(void)
     begin_world(&t);
     ok(t.os.dial(t.w, &at, &h) == 0 && is_readable(fd, 5000), "dial");
     e = accept(fd, NULL, NULL);
-    ok(e >= 0 && phx__os_sock_adopt(&t.os, e) == 0 && has_no_delay(e), "adopt a TCP connection");
+    ok(e >= 0 && phx__os_adopt(&t.os, e) == 0 && has_no_delay(e), "adopt a TCP connection");
     ok(t.os.local(t.w, e, &here) == 0 && same(&here, &at), "its address is a v4 one");
     t.os.close(t.w, e);
     t.os.close(t.w, h);

@@ -350,11 +350,11 @@ static void put_mac(const char *label, size_t label_size, size_t hello_size, siz
     unsigned char mac[32];
 
     phx__sha_hmac_init(&h, "", 0);
-    phx__sha_hmac_add(&h, label, label_size);
-    phx__sha_hmac_add(&h, "phoenix", 8);
-    phx__sha_hmac_add(&h, r.hello, hello_size);
-    phx__sha_hmac_add(&h, r.answer, answer_size);
-    phx__sha_hmac_add(&h, b.at + start, b.size - start);
+    phx__sha_add(&h.inner, label, label_size);
+    phx__sha_add(&h.inner, "phoenix", 8);
+    phx__sha_add(&h.inner, r.hello, hello_size);
+    phx__sha_add(&h.inner, r.answer, answer_size);
+    phx__sha_add(&h.inner, b.at + start, b.size - start);
     phx__sha_hmac_end(&h, mac);
     put_bytes(mac, 32);
     if (hello_size > 0 && answer_size == 0)

@@ -42,7 +42,7 @@ static void test_transit(void)
     route(w, 0, 2, 1);
     turns(w, 20, 100000);
     ok(relay->post.transit.bytes > 0, "again");
-    phx__post_box_failed(&relay->post, as_seen(1, 2), w->now);
+    phx__post_box_failed(&relay->post, as_seen(1, 2));
     ok(relay->post.transit.bytes == 0, "gone when the target failed");
     route(w, 1, 2, 2);
     ok(settle(w) && no_errors(w) && all_arrived(w), "sent again by its source");
@@ -193,7 +193,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
     for (i = 0; i < size; i++)
         raw[wr.size + i] = pattern(d.tag, i);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
-    check(phx__post_recv_data(&w->node[0].post, raw, used, &f, w->now) == 0,
+    check(phx__post_recv_data(&w->node[0].post, raw, used, &f) == 0,
           "no reason to close the link");
 }
 
@@ -243,21 +243,21 @@ static void test_hostile(void)
     memset(&a, 0, sizeof a);
     a.target = id_of(0);
     a.source = id_of(1);
-    phx__post_recv_ack(p, &a, 1, w->now);
+    phx__post_recv_ack(p, &a, 1);
     check(send_size(&w->node[0], 4, 10, 1, 0, 0) == 0, "sent");
     a.epoch = p->nodes[as_seen(0, 1)].peer->out.epoch;
     a.next = 1;
-    phx__post_recv_ack(p, &a, 0, w->now);
-    phx__post_run(p, w->now);
+    phx__post_recv_ack(p, &a, 0);
+    phx__post_run(p);
     ok(w->token[1].count == 0 && p->pending.bytes == 10, "an ack of what was not sent yet");
     a.source = id_of(77);
-    phx__post_recv_ack(p, &a, 0, w->now);
+    phx__post_recv_ack(p, &a, 0);
     a.source = id_of(0);
-    phx__post_recv_ack(p, &a, 0, w->now);
+    phx__post_recv_ack(p, &a, 0);
     ok(1, "acks from nobody and from ourselves");
     memset(raw, 0, sizeof raw);
     memset(&f, 0, sizeof f);
-    ok(phx__post_recv_data(p, raw, 20, &f, w->now) == PHX_EPROTO, "a frame too short to have ids");
+    ok(phx__post_recv_data(p, raw, 20, &f) == PHX_EPROTO, "a frame too short to have ids");
     ok(world_free(w), "no byte leaked");
 }
 

@@ -49,12 +49,12 @@ static int oom_run(long fail_at, int lasting, long *calls)
             cut(w, 0, 1);
         if (i == 10) { /* until then its messages came back */
             see(w, 0, 8, 2);
-            phx__post_box_names(&w->node[0].post, w->now);
+            phx__post_box_names(&w->node[0].post);
         }
         if (i == 8) {
             for (k = 0; k < NODES; k++)
                 see(w, k, 6, 1);
-            phx__post_box_failed(&w->node[0].post, as_seen(0, 3), w->now);
+            phx__post_box_failed(&w->node[0].post, as_seen(0, 3));
         }
     }
     for (i = 0; i < NODES; i++)
@@ -199,9 +199,9 @@ static void bench(void)
     limits.window = 4u << 20;
     memset(n, 0, sizeof n);
     for (i = 0; i < 2; i++) {
-        struct phx__post_ops ops = { NULL,          bench_owner, &version,    bench_next, bench_ack,
-                                     bench_message, op_done,     op_writable, op_wants,   op_segment,
-                                     op_member,     NULL,        NULL };
+        struct phx__post_ops ops = { NULL, &now, bench_owner, &version, bench_next, bench_ack,
+                                     bench_message, op_done, op_writable, op_wants, op_segment,
+                                     op_member, NULL, NULL };
         struct phx_id id;
         uint32_t index;
 
@@ -237,10 +237,10 @@ static void bench(void)
             calls = n[0].heap.calls + n[1].heap.calls;
         t0 = seconds();
         for (i = 0; i < BATCH; i++)
-            (void)phx__post_send(&n[0].post, &m, now);
+            (void)phx__post_send(&n[0].post, &m);
         t[0] += seconds() - t0;
         t0 = seconds();
-        while (phx__post_sched_pull(&n[0].post, 1, &a.out, 1u << 20, now) > 0)
+        while (phx__post_sched_pull(&n[0].post, 1, &a.out, 1u << 20) > 0)
             continue;
         t[1] += seconds() - t0;
         while (a.out.bytes > 0) {
@@ -253,20 +253,20 @@ static void bench(void)
         }
         t0 = seconds();
         for (at = 0; phx__wire_parse(a.raw + at, a.raw_size - at, &f, &used) == 1; at += used)
-            (void)phx__post_recv_data(&n[1].post, a.raw + at, used, &f, now);
-        (void)phx__post_run(&n[1].post, now);
+            (void)phx__post_recv_data(&n[1].post, a.raw + at, used, &f);
+        (void)phx__post_run(&n[1].post);
         t[2] += seconds() - t0;
         a.raw_size = 0;
         t0 = seconds();
         if (b.acked)
-            phx__post_recv_ack(&n[0].post, &b.ack, 0, now);
-        (void)phx__post_run(&n[0].post, now);
+            phx__post_recv_ack(&n[0].post, &b.ack, 0);
+        (void)phx__post_run(&n[0].post);
         t[3] += seconds() - t0;
         now += 100;
     }
     calls = n[0].heap.calls + n[1].heap.calls - calls;
-    phx__post_settle(&n[1].post, now);
-    phx__post_recv_ack(&n[0].post, &b.ack, 0, now);
+    phx__post_settle(&n[1].post);
+    phx__post_recv_ack(&n[0].post, &b.ack, 0);
     ok(b.got == (uint64_t)8 * BATCH * ROUNDS && n[0].post.pending.bytes == 0,
        "the benchmark's messages arrive");
     printf(

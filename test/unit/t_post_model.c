@@ -143,9 +143,9 @@ static void model_hear(struct world *w, int i, int of, int reborn)
         if (w->node[i].view[k] == of)
             see(w, i, k, o->holder[k]);
     if (reborn)
-        phx__post_box_reborn(&w->node[i].post, as_seen(i, of), o->life[of], w->now);
+        phx__post_box_reborn(&w->node[i].post, as_seen(i, of), o->life[of]);
     else
-        phx__post_box_failed(&w->node[i].post, as_seen(i, of), w->now);
+        phx__post_box_failed(&w->node[i].post, as_seen(i, of));
     route(w, i, of, w->dead[of] ? -1 : of);
 }
 
@@ -228,7 +228,7 @@ static void model_news(struct world *w)
 
     for (i = 0; i < NODES; i++) {
         if (w->model->news[i] && !w->dead[i])
-            phx__post_box_names(&w->node[i].post, w->now);
+            phx__post_box_names(&w->node[i].post);
         w->model->news[i] = 0;
     }
 }

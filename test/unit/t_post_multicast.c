@@ -26,7 +26,7 @@ static int cast(struct node *n, int first, int last, size_t size, uint64_t token
         data[at] = pattern(c.tag, at);
     c.data = data;
     c.size = size;
-    err = phx__post_multicast_send(&n->post, &c, n->w->now);
+    err = phx__post_multicast_send(&n->post, &c);
     free(data);
     for (i = first; i <= last && err > 0; i++) {
         k = n->view[i];
@@ -162,8 +162,8 @@ static void test_cast_ends(void)
     turns(w, 2, 1000);
     ok(w->token[2].count == 1 && w->member_left == 3, "oneself has it at once");
     all_see(w, 4, -1);
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
-    (void)phx__post_run(&n->post, w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
+    (void)phx__post_run(&n->post);
     ok(w->token[2].count == 2 && w->member_result[2] == PHX_EFAILED && w->member_to[2] == 4
            && w->member_left == 2,
        "one has failed");
@@ -190,7 +190,7 @@ static void test_cast_ends(void)
     /* Taken back, and too late. */
     w->frozen = 1;
     check(cast(n, 3, 6, 1000, 4, 0) == 4 && phx__post_box_cancel(&n->post, 4) == 0, "cast");
-    (void)phx__post_run(&n->post, w->now);
+    (void)phx__post_run(&n->post);
     ok(w->token[4].count == 4 && w->token[4].result == PHX_ECANCELLED
            && phx__ring_is_empty(&n->post.store.multicasts)
            && n->post.pending.count == 0,
@@ -277,7 +277,7 @@ static void test_cast_hostile(void)
             phx__buf_put_u8(&wr, pattern(d.tag, i));
         check(!wr.bad && phx__wire_parse(raw, wr.size, &f, &used) == 1, "parses");
         w->emitted = 0;
-        check(phx__post_recv_multicast(&w->node[1].post, &f, w->now) == 0, "taken");
+        check(phx__post_recv_multicast(&w->node[1].post, &f) == 0, "taken");
         turns(w, 5, 1000);
         ok(w->box[0][4].next == (uint64_t)hops && w->order_errors == 0, "what is ours, once");
         ok(w->emitted == (hops == 1 ? 0 : 2u), "and what is not goes on, once per neighbour: %d",
@@ -286,7 +286,7 @@ static void test_cast_hostile(void)
     ok(w->box[0][5].next == 0, "a number too high is not taken there");
     for (used = 0; used < wr.size; used++) {
         f.size = used < 8 ? 0 : used - 8;
-        check(f.size < 2 + 9 * 44 + 40 ? phx__post_recv_multicast(&w->node[1].post, &f, w->now) != 0 : 1,
+        check(f.size < 2 + 9 * 44 + 40 ? phx__post_recv_multicast(&w->node[1].post, &f) != 0 : 1,
               "cut off at %d", (int)used);
     }
     ok(world_free(w), "no byte leaked");

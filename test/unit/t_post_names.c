@@ -23,7 +23,7 @@ static void test_returned(void)
        "nothing is kept where the name is not");
     ok(back_of(w, 1, 0)->count == 50 && back_of(w, 1, 0)->confirmed == 50, "each return is confirmed");
     see(w, 0, 3, 2);
-    phx__post_box_names(&n->post, w->now);
+    phx__post_box_names(&n->post);
     ok(settle(w) && no_errors(w) && all_arrived(w), "news of the name brings them there, in order");
     for (i = 0; i < NODES; i++)
         see(w, i, 3, -1);
@@ -32,7 +32,7 @@ static void test_returned(void)
         check(send_size(n, 3, (size_t)(i % 25 == 5 ? 80000 : i), (uint64_t)i, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     see(w, 0, 3, -1);
-    phx__post_box_names(&n->post, w->now);
+    phx__post_box_names(&n->post);
     turns(w, 50, 1000);
     ok(n->post.store.queued == 10 && n->post.pending.bytes > 0, "nobody has it: held at the source");
     all_see(w, 3, 3);
@@ -45,7 +45,7 @@ static void test_returned(void)
     see(w, 0, 3, 0);
     ok(send_size(n, 3, 71, 71, 0, 0) == 0 && n->post.store.queued == 11,
        "a name that comes to the source: what came back is older");
-    phx__post_box_names(&n->post, w->now);
+    phx__post_box_names(&n->post);
     ok(settle(w) && no_errors(w) && all_arrived(w), "and is delivered before");
     for (i = 1; i <= 71; i++)
         check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
@@ -70,7 +70,7 @@ static void test_patience(void)
     emitted = w->emitted;
     check(send_size(n, 3, 10, 2, 0, 0) == 0 && n->post.store.queued == 2, "waits behind it");
     see(w, 0, 9, 2);
-    phx__post_box_names(&n->post, w->now);
+    phx__post_box_names(&n->post);
     turns(w, 10, 1000);
     ok(w->emitted == emitted + 2, "and when names change");
     emitted = n->post.store.held_bytes;
@@ -108,7 +108,7 @@ static void test_gate(void)
     w->now += 500000;
     tick(n);
     ok(n->post.store.queued == 2, "and one expires");
-    (void)phx__post_run(&n->post, w->now);
+    (void)phx__post_run(&n->post);
     ok(w->token[4].result == PHX_ECANCELLED && w->token[5].result == PHX_EEXPIRED, "outcomes");
     turn(w, 100, 1u << 20);
     ok(w->got == 2 && w->order_errors == 0, "the former owner still had it for two");
@@ -185,11 +185,11 @@ static void test_refuser_dies(void)
     turns(w, 20, 1000);
     check(send_size(n, 3, 10, 6, 0, 0) == 0, "sent");
     see(w, 0, 3, 2);
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
     w->node[0].hop[1] = w->node[2].hop[1] = -1;
     ok(settle(w) && no_errors(w) && all_arrived(w), "turned back, and then dead");
     n->hop[1] = 1;
-    phx__post_sched_route(&n->post, as_seen(0, 1), w->now);
+    phx__post_sched_route(&n->post, as_seen(0, 1));
     see(w, 0, 3, 1);
     see(w, 1, 3, 1);
     for (i = 7; i <= 9; i++)
@@ -198,7 +198,7 @@ static void test_refuser_dies(void)
     turn(w, 2, 1u << 20);
     ok(w->got == 7, "it has the first of three, and a beginning");
     see(w, 0, 3, 2);
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
     w->node[0].hop[1] = -1;
     cut(w, 0, 1);
     see(w, 1, 3, 2);
@@ -225,7 +225,7 @@ static void test_half(void)
     check(send_size(n, 3, 200000, 2, 0, 0) == 0 && send_size(n, 3, 10, 3, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     ok(w->node[1].mem.used > used + 200000, "a half is here");
-    phx__post_box_failed(&w->node[1].post, as_seen(1, 0), w->now);
+    phx__post_box_failed(&w->node[1].post, as_seen(1, 0));
     ok(w->node[1].mem.used < used + 2000, "and gone with its source");
     ok(settle(w) && no_errors(w) && all_arrived(w), "which was not dead");
     ok(w->token[2].count == 1 && w->token[3].count == 1, "outcomes");
@@ -248,9 +248,9 @@ static void test_begin(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     ok(w->begun != NULL, "the next has begun");
-    phx__post_box_failed(&w->node[1].post, as_seen(1, 0), w->now);
+    phx__post_box_failed(&w->node[1].post, as_seen(1, 0));
     ok(w->abandoned == 0 && phx__post_ready(&w->node[1].post), "its source fails: not told in the midst");
-    (void)phx__post_run(&w->node[1].post, w->now);
+    (void)phx__post_run(&w->node[1].post);
     ok(w->abandoned == 1 && w->begun == NULL, "but at the end of the step");
     w->begun_count = 0;
     ok(settle(w) && w->begun_shown == 2 && all_arrived(w), "it comes again, and begins again");
@@ -265,8 +265,8 @@ static void test_begin(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     check(w->begun != NULL, "begun");
-    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
-    (void)phx__post_run(&w->node[1].post, w->now);
+    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8);
+    (void)phx__post_run(&w->node[1].post);
     ok(w->abandoned == 3 && w->begun == NULL, "a new life of its source ends it");
     ok(world_free(w), "no byte leaked");
     w = world_new(1, NULL);
@@ -308,7 +308,7 @@ static void test_overtaken(void)
         w->frozen = 0;
         wire_deliver(w, 0, 1);
         ok(!phx__buf_place_is_open(&place), "which it has not when another took it");
-        phx__post_recv_placed(to, NULL, 0, NULL, w->now);
+        phx__post_recv_placed(to, NULL, 0, NULL);
         phx__buf_place_drop(&place);
     }
     ok(settle(w) && w->begun_shown == 1 && no_errors(w) && all_arrived(w), "the message arrives once");

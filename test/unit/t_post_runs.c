@@ -125,15 +125,15 @@ static void test_run_bounds(void)
     iov.iov_len = 8;
     for (i = 0; i < 100; i++) {
         m.tag = i < 50 ? 7 : 8;
-        check(phx__post_send(&w->node[0].post, &m, w->now) == 0, "sent");
+        check(phx__post_send(&w->node[0].post, &m) == 0, "sent");
     }
     pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "rr") == 0, "one frame for each tag: %s", frames_on(w, 0, 1));
     ok(w->wire[0][1].head->size[0] == PHX__DATA_FIRST_HEAD + 8 + 49 * 10, "of two bytes and the message");
     iov.iov_base = NULL;
-    ok(phx__post_send(&w->node[0].post, &m, w->now) == PHX_EINVAL, "a run takes no bytes at NULL");
+    ok(phx__post_send(&w->node[0].post, &m) == PHX_EINVAL, "a run takes no bytes at NULL");
     iov.iov_len = (2u << 20) + 1;
-    ok(phx__post_send(&w->node[0].post, &m, w->now) == PHX_EINVAL, "nor more than there may be");
+    ok(phx__post_send(&w->node[0].post, &m) == PHX_EINVAL, "nor more than there may be");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -149,7 +149,7 @@ static void test_run_seen(void)
     pull(w, 0, 1, 1u << 20);
     check(burst(n, 4, 8, 2) == 2, "sent");
     wire_deliver(w, 0, 1);
-    (void)phx__post_run(&w->node[1].post, w->now);
+    (void)phx__post_run(&w->node[1].post);
     ok(n->post.nodes[as_seen(0, 1)].peer->out.seen == 1, "the first came back");
     check(burst(n, 4, 8, 2) == 2, "sent");
     w->frozen = 1;
@@ -188,7 +188,7 @@ static void test_run_moves(void)
         ok(n->post.pending.count == 100, "of which the source has not heard");
         w->ack_loss = 0;
         phx__post_sched_owe(&w->node[1].post, w->node[1].post.nodes[as_seen(1, 0)].peer, 1);
-        phx__post_settle(&w->node[1].post, w->now);
+        phx__post_settle(&w->node[1].post);
         ok(n->post.pending.count == 60 && n->post.pending.bytes == 480, "sixty are pending again");
         check(burst(n, 3, 8, 5) == 5, "and five behind them");
         if (heir == 0)
@@ -304,7 +304,7 @@ static void test_run_rescue(void)
     cut(w, 0, 1);
     see(w, 0, 3, 2);
     calls = n->heap.calls;
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
     ok(n->heap.calls - calls <= 20, "%ld allocations for a thousand messages", n->heap.calls - calls);
     ok(n->post.pending.count == 1000 && n->post.pending.bytes == 8000, "all of them are pending");
     w->frozen = 0;
@@ -322,9 +322,9 @@ static void test_run_rescue(void)
     w->frozen = 1;
     check(burst(n, 3, 8, 7) == 7, "and behind them what has not left");
     see(w, 0, 3, 2);
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
     see(w, 0, 3, 1);
-    phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 2));
     ok(n->post.counters.dropped == 20 && n->post.pending.count == 7, "twenty must not go there again");
     w->frozen = 0;
     w->ack_loss = 0;
@@ -358,7 +358,7 @@ static void test_returned_twice(void)
     a.returns = list;
     for (a.next = 1; a.next <= 2; a.next++) {
         a.return_count = (uint16_t)a.next;
-        phx__post_recv_ack(&n->post, &a, 0, w->now);
+        phx__post_recv_ack(&n->post, &a, 0);
     }
     ok(n->post.pending.count == 1 && n->post.store.queued == 1 && n->post.pending.bytes == PHX__FRAGMENT + 1,
        "a return that comes too late takes no message off the count");
@@ -403,7 +403,7 @@ static void test_run_hostile(void)
     phx__wire_data_put_return(&wr, &t);
     t.place = UINT16_MAX;
     phx__wire_data_put_return(&wr, &t);
-    phx__post_recv_ack(&n->post, &a, 0, w->now);
+    phx__post_recv_ack(&n->post, &a, 0);
     ok(o->count == 0 && n->post.pending.count == 1 && n->post.store.queued == 1,
        "of two runs the last message of one comes back");
     ok(o->seen == 2, "the return behind it is of the next frame");
@@ -489,7 +489,7 @@ static void test_return_without_memory(void)
     w->node[1].heap.fail_from = 0;
     turns(w, 300, 1000);
     see(w, 0, 3, 2);
-    phx__post_box_names(&n->post, w->now);
+    phx__post_box_names(&n->post);
     ok(settle(w) && no_errors(w) && all_arrived(w), "and then it does");
     ok(world_free(w), "no byte leaked");
 }

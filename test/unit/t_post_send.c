@@ -49,37 +49,37 @@ static void test_arguments(void)
     memset(&m, 0, sizeof m);
     m.to = 3;
     m.iov_count = -1;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "negative count");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "negative count");
     m.iov_count = 1;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "count without array");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "count without array");
     m.iov = iov;
     m.iov_count = 2;
     iov[0].iov_base = iov[1].iov_base = &byte;
     iov[0].iov_len = iov[1].iov_len = SIZE_MAX / 2 + 1;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "sizes overflow");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "sizes overflow");
     iov[0].iov_len = 2u << 20;
     iov[1].iov_len = 1;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_ETOOBIG, "too big by one");
+    ok(phx__post_send(&n->post, &m) == PHX_ETOOBIG, "too big by one");
     iov[0].iov_len = 1;
     m.release = on_release;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "owned in two pieces");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "owned in two pieces");
     m.iov_count = 0;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "owned in none");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "owned in none");
     m.release = NULL;
     iov[0].iov_base = NULL;
     m.iov_count = 1;
-    ok(phx__post_send(&n->post, &m, 1) == PHX_EINVAL, "bytes at NULL");
+    ok(phx__post_send(&n->post, &m) == PHX_EINVAL, "bytes at NULL");
     ok(phx__post_box_cancel(&n->post, 0) == PHX_ENOTFOUND
            && phx__post_box_cancel(&n->post, 9) == PHX_ENOTFOUND,
        "tokens nobody has");
     phx__buf_slices_init(&none, &n->mem);
-    ok(phx__post_sched_pull(&n->post, 1, &none, 1000, 1) == 0
-           && phx__post_sched_pull(&n->post, 77, &none, 1000, 1) == 0,
+    ok(phx__post_sched_pull(&n->post, 1, &none, 1000) == 0
+           && phx__post_sched_pull(&n->post, 77, &none, 1000) == 0,
        "nothing to pull");
-    phx__post_box_failed(&n->post, 70, 1);
+    phx__post_box_failed(&n->post, 70);
     phx__post_box_forget(&n->post, 70);
-    phx__post_sched_route(&n->post, 70, 1);
-    phx__post_due(&n->post, PHX__TIMER_POST, 70, 1);
+    phx__post_sched_route(&n->post, 70);
+    phx__post_box_due(&n->post, PHX__TIMER_POST, 70);
     ok(n->post.pending.bytes == 0 && n->post.counters.messages_out == 0,
        "nodes that nothing is known of are no trouble");
     ok(world_free(w), "no byte leaked");
@@ -101,7 +101,7 @@ static void test_local(void)
               "sent");
     ok(w->got == 0 && n->post.pending.bytes == 55000 && phx__post_ready(&n->post),
        "nothing inside the send");
-    ok(phx__post_run(&n->post, w->now) == 0 && w->got == 10 && no_errors(w), "all in one run");
+    ok(phx__post_run(&n->post) == 0 && w->got == 10 && no_errors(w), "all in one run");
     for (i = 1; i <= 10; i++)
         check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
     ok(n->post.pending.bytes == 0 && w->released[5] == 1, "nothing pending, owned memory released");
@@ -109,7 +109,7 @@ static void test_local(void)
         continue;
     ok(err == PHX_EAGAIN && i >= 25 && i <= 27, "bounded by the window: %d", i);
     w->writable = 0;
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     ok(w->writable == 1 && w->writable_name == 3, "and told once when it is empty");
     check(send_size(n, 3, 5, 11, 0, 0) == 0, "sent");
     see(w, 0, 3, 1);
@@ -251,7 +251,7 @@ static void test_owned(void)
         check(w->released[i] == 0, "not outside a step");
     w->now += 2000;
     tick(n);
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     for (i = 10; i < 40; i++)
         check(w->released[i] == (i % 3 != 1), "%d", i);
     n->sent[3] = w->box[0][3].next + 10; /* the ten that are left have tags with gaps */
@@ -265,8 +265,8 @@ static void test_owned(void)
     all_see(w, 3, -1);
     all_see(w, 5, -1);
     turn(w, 0, 1000);
-    phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
-    phx__post_run(&n->post, w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 2));
+    phx__post_run(&n->post);
     wire_cut(w, 0, 2);
     ok(w->released[50] == 1 && w->released[52] == 1 && w->token[52].result == PHX_EFAILED,
        "failed");
@@ -311,7 +311,7 @@ static void test_cancel(void)
         check(phx__post_box_cancel(&n->post, (uint64_t)i) == 0, "last, middle and first of a box");
     ok(n->post.store.queued == 2 && n->post.pending.bytes == 200, "two are left there");
     check(phx__post_box_cancel(&n->post, 21) == 0 && phx__post_box_cancel(&n->post, 23) == 0, "these too");
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     for (i = 20; i < 25; i++)
         check(w->token[i].count == 1 && w->token[i].result == PHX_ECANCELLED, "outcome %d", i);
     ok(n->post.store.queued == 0 && n->post.store.held_bytes == 0, "and the box is gone");
@@ -321,7 +321,7 @@ static void test_cancel(void)
     w->writable = 0;
     for (; i >= 100; i--)
         (void)phx__post_box_cancel(&n->post, (uint64_t)i);
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     ok(w->writable == 1 && n->post.pending.bytes == 0, "room made by cancelling is announced");
     ok(world_free(w), "no byte leaked");
 }
@@ -343,14 +343,14 @@ static void test_expiry(void)
     for (i = 0; i < 150; i++) {
         w->now += 1000;
         tick(n);
-        phx__post_run(&n->post, w->now);
+        phx__post_run(&n->post);
     }
     for (i = 1; i <= 300; i++)
         check(w->token[i].count == (i % 3 != 0 && i <= 149), "%d", i);
     ok(w->token[1].result == PHX_EEXPIRED, "held ones expire in time");
     w->now += 200000;
     tick(n);
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     ok(n->post.store.queued == 100 && phx__timer_next(&n->timers) == UINT64_MAX,
        "those without a limit stay");
     for (i = 0; i < 4; i++)
@@ -365,7 +365,7 @@ static void test_expiry(void)
     last = w->wire[0][1].count;
     w->now += 6000;
     tick(n);
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     for (i = 401; i <= 450; i++)
         check(w->token[i].count == (i % 2 == 0)
                   && (w->token[i].count == 0 || w->token[i].result == PHX_EEXPIRED),
@@ -421,7 +421,7 @@ static void test_failed(void)
         see(w, i, 5, 0);
     }
     w->writable = 0;
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
     w->frozen = 0;
     wire_cut(w, 0, 1);
     check(settle(w), "settles");
@@ -449,7 +449,7 @@ static void test_failed(void)
     route(w, 0, 1, -1);
     phx__post_box_forget(&n->post, as_seen(0, 1));
     ok(n->post.nodes[as_seen(0, 1)].peer == NULL, "forgotten");
-    phx__post_run(&n->post, w->now);
+    phx__post_run(&n->post);
     ok(w->token[71].result == PHX_EFAILED && w->token[72].result == PHX_EFAILED,
        "what was under way has failed");
     ok(world_free(w), "no byte leaked");
@@ -477,15 +477,15 @@ static void test_false_death(void)
         check(send_size(n, 3, 200000, token + 1, 0, 0) == 0, "sent");
         pull(w, 0, 1, 70000);
         see(w, 0, 3, 2);
-        phx__post_box_failed(&n->post, as_seen(0, 1), w->now);
+        phx__post_box_failed(&n->post, as_seen(0, 1));
         turns(w, 4, 1000);
         wire_cut(w, 0, 1);
         wire_cut(w, 0, 2); /* all that went to node 2 is lost with it */
         check(send_size(n, 3, 20, token + 2, 0, 0) == 0, "sent, to the dead one");
         see(w, 0, 3, 1);
         if (reborn)
-            phx__post_box_reborn(&n->post, as_seen(0, 1), 8, w->now);
-        phx__post_box_failed(&n->post, as_seen(0, 2), w->now);
+            phx__post_box_reborn(&n->post, as_seen(0, 1), 8);
+        phx__post_box_failed(&n->post, as_seen(0, 2));
         w->box[0][3].next -= reborn != 0; /* a new life has not got it */
         w->frozen = 0;
         w->ack_loss = 0;
@@ -511,12 +511,12 @@ static void test_lives(void)
     all_see(w, 3, 1);
     check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
     check(settle(w) && w->got == 2, "arrived");
-    phx__post_box_failed(&n->post, as_seen(0, 1), w->now); /* its numbers begin at 0 again */
-    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8, w->now);
+    phx__post_box_failed(&n->post, as_seen(0, 1)); /* its numbers begin at 0 again */
+    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0), 8);
     ok(send_size(n, 3, 10, 4, 0, 0) == 0, "sent by the former life");
     turns(w, 5, 1000);
     ok(w->got == 2, "which nobody hears any more");
-    phx__post_box_rise(&n->post, 8, w->now);
+    phx__post_box_rise(&n->post, 8);
     ok(settle(w) && w->token[4].count == 1 && w->token[4].result == PHX_EFAILED && w->got == 2,
        "what may have arrived ends");
     w->box[0][3].next = n->sent[3];
@@ -551,7 +551,7 @@ static int send_wide(struct node *n, int to, uint32_t number)
     iov.iov_len = 1;
     m.iov = &iov;
     m.iov_count = 1;
-    return phx__post_send(&n->post, &m, n->w->now);
+    return phx__post_send(&n->post, &m);
 }
 
 static void test_idle_boxes(void)

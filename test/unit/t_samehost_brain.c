@@ -10,6 +10,12 @@
 #define AGAIN (500 * PHX__MS)
 #define NEVER UINT64_MAX
 
+static void begin(struct phx__node_samehost *s, int enabled)
+{
+    memset(s, 0, sizeof *s);
+    s->enabled = enabled;
+}
+
 static struct phx_address at(const char *host, int family)
 {
     struct phx_address a;
@@ -48,7 +54,7 @@ static void test_tried(void)
 
     for (i = 0; i < PHX__COUNT(table); i++) {
         int logs, wants;
-        phx__node_samehost_init(&s, 1);
+        begin(&s, 1);
         phx__node_samehost_add(&s, 3);
         check(phx__node_samehost_wants(&s, 3) && !phx__node_samehost_wants(&s, 2), "only the third");
         logs = phx__node_samehost_tried(&s, 3, table[i].first, table[i].can_log, 1000, &again);
@@ -60,7 +66,7 @@ static void test_tried(void)
         ok(logs == table[i].second_logs && again == 2000 + AGAIN && phx__node_samehost_wants(&s, 3),
            "%s, and no descriptor then", table[i].what);
     }
-    phx__node_samehost_init(&s, 0);
+    begin(&s, 0);
     phx__node_samehost_add(&s, 0);
     ok(!phx__node_samehost_wants(&s, 0), "switched off there are no companions");
 }
@@ -76,11 +82,11 @@ static void test_dials(void)
     int reason, bad = 0;
     size_t i;
 
-    phx__node_samehost_init(&s, 1);
+    begin(&s, 1);
     ok(phx__node_samehost_may_dial(&s, &v4) && phx__node_samehost_may_dial(&s, &v6)
            && phx__node_samehost_may_dial(&s, &local) && !phx__node_samehost_may_dial(&s, &path),
        "TCP addresses are looked for");
-    phx__node_samehost_init(&s, 0);
+    begin(&s, 0);
     ok(!phx__node_samehost_may_dial(&s, &v4) && !phx__node_samehost_may_dial(&s, &local),
        "but not if it is switched off");
     for (reason = 0; reason >= PHX_ERROR_LAST; reason--) {
@@ -111,7 +117,7 @@ static void test_random(void)
 
     for (seed = 1; seed <= 20; seed++) {
         enum state want[32] = { NONE };
-        phx__node_samehost_init(&s, 1);
+        begin(&s, 1);
         phx__rnd_seed(&rnd, seed, 3);
         for (i = count = 0; i < 2000; i++) {
             int err = errors[phx__rnd_below(&rnd, PHX__COUNT(errors))], can_log = phx__rnd_below(&rnd, 2) > 0;

@@ -132,11 +132,11 @@ static void test_hmac(void)
         key_size = expand(key, table[i].key, table[i].key_byte, table[i].key_count);
         text_size = expand(text, table[i].text, table[i].text_byte, table[i].text_count);
         phx__sha_hmac_init(&h, key, key_size);
-        phx__sha_hmac_add(&h, text, text_size);
+        phx__sha_add(&h.inner, text, text_size);
         phx__sha_hmac_end(&h, digest);
         phx__sha_hmac_init(&h, key, key_size);
         for (k = 0; k < text_size; k++)
-            phx__sha_hmac_add(&h, text + k, 1);
+            phx__sha_add(&h.inner, text + k, 1);
         phx__sha_hmac_end(&h, slow);
         ok(is_hex(digest, table[i].digest) && memcmp(digest, slow, 32) == 0, "case %d", table[i].number);
     }
@@ -159,7 +159,7 @@ static void test_key_sizes(void)
     memset(key, 'k', sizeof key);
     for (i = 0; i < PHX__COUNT(table); i++) {
         phx__sha_hmac_init(&h, table[i].size == 0 ? NULL : key, table[i].size);
-        phx__sha_hmac_add(&h, "abc", 3);
+        phx__sha_add(&h.inner, "abc", 3);
         phx__sha_hmac_end(&h, digest);
         ok(is_hex(digest, table[i].digest), "key of %d bytes", (int)table[i].size);
     }

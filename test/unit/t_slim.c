@@ -178,7 +178,7 @@ static uint32_t known_neighbour(struct known *k, uint32_t i)
     uint32_t node = PHX__NONE;
 
     check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
-              && phx__dial_up(&k->p->dial, node, PHX__NONE, k->now) == 0
+              && phx__dial_up(&k->p->dial, node, PHX__NONE) == 0
               && phx__detect_link_up(&k->p->detect, node, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
@@ -422,7 +422,8 @@ static void test_runs(void)
         memset(&heap, 0, sizeof heap);
         memset(has, 0, sizeof has);
         phx__mem_init(&mem, &alloc, 0);
-        phx__route_table_init(&t, &mem);
+        memset(&t, 0, sizeof t);
+        t.mem = &mem;
         phx__rnd_seed(&dice, seed, 5);
         check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {

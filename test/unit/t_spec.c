@@ -1,4 +1,4 @@
-/* t_spec.c - the encoders of wire.c against the second parser, which knows only WIRE.md. */
+/* t_spec.c - the encoders of wire/ against the second parser, which knows only WIRE.md. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
@@ -79,7 +79,7 @@ static void hello(void)
     h.id = dialer();
     h.incarnation = 1;
     fill(h.nonce, sizeof h.nonce, 0x20);
-    phx__wire_link_put_hello(&stream, &h);
+    phx__wire_link_put(&stream, PHX__HELLO, 0, 0, &h);
 }
 
 static void answer(const uint8_t mac[32])
@@ -96,7 +96,7 @@ static void answer(const uint8_t mac[32])
     a.observed = local(40000);
     memcpy(a.mac, mac, 32);
     fill(a.mac_other, 32, 0x60);
-    phx__wire_link_put_answer(&stream, &a);
+    phx__wire_link_put(&stream, PHX__ANSWER, 0, 0, &a);
 }
 
 static void proof(const uint8_t mac[32])
@@ -109,7 +109,7 @@ static void proof(const uint8_t mac[32])
     p.own.have = 1;
     p.observed = local(7000);
     memcpy(p.mac, mac, 32);
-    phx__wire_link_put_proof(&stream, &p);
+    phx__wire_link_put(&stream, PHX__PROOF, 0, 0, &p);
 }
 
 /* An entry of the dialer's about itself, with a card of so many claims if `with` is
@@ -196,7 +196,7 @@ static void beat(void)
     b.around = phx__id_hash(&d) ^ phx__id_hash(&a);
     b.around_count = 2;
     b.echo_ms = 0x01020304;
-    phx__wire_link_put_beat(&stream, &b, PHX__BEAT_REPLY);
+    phx__wire_link_put(&stream, PHX__BEAT, PHX__BEAT_REPLY, 0, &b);
 }
 
 static void data(int flags, uint64_t total, const void *payload, size_t size)
@@ -318,7 +318,7 @@ static void request(void)
     q.id = acceptor();
     q.incarnation = 2;
     q.seq = 7;
-    phx__wire_route_put_request(&stream, &q, 15);
+    phx__wire_link_put(&stream, PHX__REQUEST, 0, 15, &q);
 }
 
 static void suspect(void)
@@ -330,7 +330,7 @@ static void suspect(void)
     s.incarnation = 2;
     s.seq = 6;
     s.accuser = dialer();
-    phx__wire_link_put_suspect(&stream, &s, 16);
+    phx__wire_link_put(&stream, PHX__SUSPECT, 0, 16, &s);
 }
 
 static void probe(int flags)
@@ -341,7 +341,7 @@ static void probe(int flags)
     p.target = flags ? dialer() : acceptor();
     p.subject = acceptor();
     p.asker = dialer();
-    phx__wire_link_put_probe(&stream, &p, flags, 16);
+    phx__wire_link_put(&stream, PHX__PROBE, flags, 16, &p);
 }
 
 static void hand(void)
@@ -355,7 +355,7 @@ static void hand(void)
     h.first = 10;
     h.last = 19;
     h.epoch = 3;
-    phx__wire_link_put_hand(&stream, &h, 16);
+    phx__wire_link_put(&stream, PHX__HAND, 0, 16, &h);
 }
 
 static void trace(int flags, int hops)
@@ -370,7 +370,7 @@ static void trace(int flags, int hops)
     t.key = UINT64_C(0x0102030405060708);
     t.number = 2;
     t.distance = 1;
-    phx__wire_link_put_trace(&stream, &t, flags, hops);
+    phx__wire_link_put(&stream, PHX__TRACE, flags, hops, &t);
 }
 
 static void summary(int flags, uint32_t own_seq, int others)
@@ -490,12 +490,12 @@ static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uin
     struct phx__hmac h;
 
     phx__sha_hmac_init(&h, key, strlen(key));
-    phx__sha_hmac_add(&h, label, strlen(label) + 1);
-    phx__sha_hmac_add(&h, cluster, strlen(cluster));
-    phx__sha_hmac_add(&h, "", 1);
-    phx__sha_hmac_add(&h, stream_bytes + 8, 60); /* HELLO is the first frame */
-    phx__sha_hmac_add(&h, a, a_size);
-    phx__sha_hmac_add(&h, b, b_size);
+    phx__sha_add(&h.inner, label, strlen(label) + 1);
+    phx__sha_add(&h.inner, cluster, strlen(cluster));
+    phx__sha_add(&h.inner, "", 1);
+    phx__sha_add(&h.inner, stream_bytes + 8, 60); /* HELLO is the first frame */
+    phx__sha_add(&h.inner, a, a_size);
+    phx__sha_add(&h.inner, b, b_size);
     phx__sha_hmac_end(&h, out);
 }
 
@@ -525,7 +525,7 @@ static void test_examples(void)
     size_t i, at = 0, n;
 
     example_handshake();
-    phx__wire_link_put_refuse(&stream, PHX_EKEY);
+    phx__wire_link_put(&stream, PHX__REFUSE, 0, 0, &(int){ PHX_EKEY });
     first_update();
     beat();
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
@@ -607,7 +607,7 @@ static void test_dialer(void)
     hand();
     trace(0, 2);
     trace(PHX__TRACE_ANSWER, 16);
-    phx__wire_link_put_refuse(&stream, PHX_ECLOSED);
+    phx__wire_link_put(&stream, PHX__REFUSE, 0, 0, &(int){ PHX_ECLOSED });
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && !stream.bad, "a dialer's stream is good %s", why);
     ok(c.bytes == stream.size && c.tail == 0, "to its end");
@@ -654,7 +654,7 @@ static void test_acceptor(void)
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.entries == 1, "and so is one that tells of others only %s", why);
     begin();
-    phx__wire_link_put_refuse(&stream, PHX_ECLUSTER);
+    phx__wire_link_put(&stream, PHX__REFUSE, 0, 0, &(int){ PHX_ECLUSTER });
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.frames[SPEC_REFUSE] == 1, "and so is a refusal alone");
 }
@@ -737,7 +737,7 @@ static void test_order(void)
     proof(no_mac);
     ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "PROOF of an acceptor: %s", why);
     handshake();
-    phx__wire_link_put_refuse(&stream, PHX_ECLOSED);
+    phx__wire_link_put(&stream, PHX__REFUSE, 0, 0, &(int){ PHX_ECLOSED });
     beat();
     ok(!spec_check_stream(stream_bytes, stream.size, why).ok, "more after REFUSE: %s", why);
     begin();

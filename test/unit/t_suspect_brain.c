@@ -70,10 +70,10 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
               && urgent == (f.type == PHX__SUSPECT),
           "a good frame");
-    if (phx__wire_link_get_suspect(&f, &s) == 0)
+    if (phx__wire_link_get(&f, PHX__SUSPECT, &s) == 0)
         say(r, "S%d/%u@%u>%u/%d ", (int)phx__id_find(&r->ids, &s.id), (unsigned)s.incarnation,
             (unsigned)s.seq, (unsigned)nbr, f.hops);
-    else if (check(phx__wire_link_get_probe(&f, &b) == 0, "one of the two"))
+    else if (check(phx__wire_link_get(&f, PHX__PROBE, &b) == 0, "one of the two"))
         say(r, "%c%d.%d.%d>%u/%d ", f.flags & PHX__PROBE_ANSWER ? 'p' : 'P',
             (int)phx__id_find(&r->ids, &b.target), (int)phx__id_find(&r->ids, &b.subject),
             (int)phx__id_find(&r->ids, &b.asker), (unsigned)nbr, f.hops);
@@ -132,14 +132,13 @@ static void rig_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
     say(r, "refuted:%u>%u ", (unsigned)q->seq, (unsigned)nbr);
 }
 
-static const struct phx__node_suspect_ops rig_ops = { NULL,        rig_way,         rig_send,   rig_life,
-                                                      rig_neighbour,  rig_is_busy,  rig_is_adjacent,
-                                                      rig_accuse,  rig_alive,       rig_refute };
+static const struct phx__node_suspect_ops rig_ops = { rig_neighbour, rig_is_busy, rig_is_adjacent,
+                                                      rig_accuse,    rig_alive,   rig_refute };
 
 /* Nodes 1 to 4 are neighbours, and 1 and 2 of each other. Node i lives its life 100 + i, with number 10. */
 static void rig_init(struct rig *r, int relay)
 {
-    struct phx__node_suspect_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, NULL, HOPS, relay, r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -164,8 +163,7 @@ static void rig_init(struct rig *r, int relay)
     r->limits.timeout_us = 800 * PHX__MS;
     r->limits.broken_us = 500 * PHX__MS;
     r->now = 5 * PHX__SECOND;
-    ops.ctx = r;
-    phx__node_suspect_init(&r->s, &r->mem, &r->ids, &r->rnd, &r->limits, HOPS, relay, &ops);
+    phx__node_suspect_init(&r->s, &env, &r->rnd, &r->limits, &rig_ops);
 }
 
 static void rig_free(struct rig *r)
@@ -198,7 +196,7 @@ static int rig_rumour(struct rig *r, uint32_t from, uint32_t node, uint64_t inca
     s.seq = seq;
     s.accuser = id_of(r, accuser);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_suspect(&w, &s, hops);
+    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, &s);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_suspect_on_suspect(&r->s, from, &f, r->now);
 }
@@ -216,7 +214,7 @@ static int rig_probe(struct rig *r, uint32_t from, uint32_t target, uint32_t sub
     b.subject = id_of(r, subject);
     b.asker = id_of(r, asker);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_probe(&w, &b, flags, hops);
+    phx__wire_link_put(&w, PHX__PROBE, flags, hops, &b);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_suspect_on_probe(&r->s, from, &f);
 }

@@ -3,8 +3,8 @@
  * Goal: promises 105, 106 and 108 over TLS. Nodes link by the cluster's key alone; nothing readable passes;
  * other keys, plain peers and changed bytes are refused with the cause; memory that fails and bytes that are
  * garbage leave the node as it was. Method: real nodes with the strict host of nodes.h, a proxy that keeps
- * what passes, and engines of our own. Without -DPHX_TLS the test only says so; run.sh builds both. What needs
- * openssl is in t_tls_openssl.c. */
+ * what passes, and engines of our own. Without -DPHX_TLS the test only says so; run.sh builds both. What
+ * needs openssl is in t_tls_openssl.c. */
 #include "test.h"
 
 #ifdef PHX_JOINED

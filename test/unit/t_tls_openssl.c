@@ -1,9 +1,9 @@
 /* t_tls_openssl.c - links over TLS by PEM files, and what openssl gets to see as a peer and in between.
  *
  * Goal: nodes link by certificates of a CA; other keys, foreign and expired certificates and peers in
- * between are refused with the cause; a peer without the key, with openssl, gets no byte of Phoenix. Method: real nodes
- * with the strict host of nodes.h, the proxy of tls_rig.h, one in between made of two of our own engines, and
- * the openssl command. Without -DPHX_TLS the test only says so; run.sh builds both. */
+ * between are refused with the cause; a peer without the key, with openssl, gets no byte of Phoenix. Method:
+ * real nodes with the strict host of nodes.h, the proxy of tls_rig.h, one in between made of two of our own
+ * engines, and the openssl command. Without -DPHX_TLS the test only says so; run.sh builds both. */
 #include "test.h"
 
 #ifdef PHX_JOINED

@@ -54,7 +54,7 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     size_t used;
 
     check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get_trace(&f, &t) == 0 && !urgent,
+              && phx__wire_link_get(&f, PHX__TRACE, &t) == 0 && !urgent,
           "a good TRACE");
     if (f.flags & PHX__TRACE_ANSWER)
         say(r, "A%u>%u:%d/%d/%d ", t.number, (unsigned)nbr, t.distance == 255 ? -1 : t.distance, t.why,
@@ -76,7 +76,7 @@ static int rig_distance(void *ctx, uint32_t node)
 {
     struct rig *r = ctx;
 
-    return r->distance[node];
+    return node < NODES ? r->distance[node] : -1;
 }
 
 static int rig_why(void *ctx, uint32_t node)
@@ -104,12 +104,11 @@ static void rig_done(void *ctx, const struct phx_trace *t)
     }
 }
 
-static const struct phx__node_trace_ops rig_ops = { NULL,         rig_way, rig_send, rig_random,
-                                                    rig_distance, rig_why, rig_done };
+static const struct phx__node_trace_ops rig_ops = { rig_random, rig_distance, rig_why, rig_done };
 
 static int rig_init(struct rig *r, int relay, uint32_t hops, long fail_at)
 {
-    struct phx__node_trace_ops ops = rig_ops;
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, (int)hops, relay, r, rig_way, rig_send, NULL };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;
@@ -128,8 +127,7 @@ static int rig_init(struct rig *r, int relay, uint32_t hops, long fail_at)
     }
     r->now = 5 * PHX__SECOND;
     r->heap.fail_at = fail_at > 0 ? r->heap.calls + fail_at : 0;
-    ops.ctx = r;
-    return phx__node_trace_init(&r->t, &r->mem, &r->ids, &r->timers, hops, relay, &ops);
+    return phx__node_trace_init(&r->t, &env, &rig_ops);
 }
 
 static void rig_free(struct rig *r)
@@ -163,7 +161,7 @@ static int rig_frame(struct rig *r, const struct phx__trace *t, int flags, int h
     size_t used;
 
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put_trace(&w, t, flags, hops);
+    phx__wire_link_put(&w, PHX__TRACE, flags, hops, t);
     check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
     return phx__node_trace_on_trace(&r->t, 1, &f, r->now);
 }
@@ -412,7 +410,7 @@ static void test_relay(void)
             q.target = r.ids.at[5];
             q.source = r.ids.at[2];
             phx__buf_writer_init(&w, data, sizeof data);
-            phx__wire_link_put_trace(&w, &q, flags, 2);
+            phx__wire_link_put(&w, PHX__TRACE, flags, 2, &q);
             check(phx__wire_parse(data, w.size, &f, &used) == 1, "a whole frame");
             check(phx__node_trace_on_trace(&r.t, 2, &f, r.now) == 0, "no fault");
             f.hops = 1;

@@ -22,7 +22,7 @@ static void test_writer_ends(void)
         uint8_t *block = malloc(n > 0 ? n : 1);
 
         phx__buf_writer_init(&w, block, n);
-        phx__wire_link_put_beat(&w, &b, 0);
+        phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b);
         bad += !w.bad || w.size > n;
         free(block);
     }

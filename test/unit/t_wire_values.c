@@ -23,9 +23,9 @@ static void test_handshake_values(void)
     h.version_min = 3;
     h.version_max = 4;
     value_begin();
-    phx__wire_link_put_hello(&value, &h);
+    phx__wire_link_put(&value, PHX__HELLO, 0, 0, &h);
     value_end();
-    ok(phx__wire_link_get_hello(&value_frame, &h2) == 0 && h2.version_min == 3 && h2.version_max == 4
+    ok(phx__wire_link_get(&value_frame, PHX__HELLO, &h2) == 0 && h2.version_min == 3 && h2.version_max == 4
            && h2.features == h.features && h2.incarnation == h.incarnation
            && phx__id_equal(&h.id, &h2.id) && memcmp(h.cluster, h2.cluster, 8) == 0
            && memcmp(h.nonce, h2.nonce, PHX__NONCE) == 0,
@@ -39,9 +39,9 @@ static void test_handshake_values(void)
         make_address(&a.observed);
     while (a.observed.family != PHX_IPV6);
     value_begin();
-    phx__wire_link_put_answer(&value, &a);
+    phx__wire_link_put(&value, PHX__ANSWER, 0, 0, &a);
     value_end();
-    ok(phx__wire_link_get_answer(&value_frame, &a2) == 0 && a2.version == 5 && a2.features == a.features
+    ok(phx__wire_link_get(&value_frame, PHX__ANSWER, &a2) == 0 && a2.version == 5 && a2.features == a.features
            && a2.incarnation == a.incarnation && phx__id_equal(&a.id, &a2.id)
            && memcmp(a.nonce, a2.nonce, PHX__NONCE) == 0 && memcmp(a.mac, a2.mac, PHX__MAC) == 0
            && memcmp(a.mac_other, a2.mac_other, PHX__MAC) == 0
@@ -56,16 +56,16 @@ static void test_handshake_values(void)
     p.own.card_version = 9;
     make_address(&p.observed);
     value_begin();
-    phx__wire_link_put_proof(&value, &p);
+    phx__wire_link_put(&value, PHX__PROOF, 0, 0, &p);
     value_end();
-    ok(phx__wire_link_get_proof(&value_frame, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
+    ok(phx__wire_link_get(&value_frame, PHX__PROOF, &p2) == 0 && memcmp(p.mac, p2.mac, PHX__MAC) == 0
            && p2.own.seq == 8 && p2.own.card_version == 9 && p2.own.have == p.own.have
            && phx__addr_equal(&p.observed, &p2.observed),
        "PROOF");
     value_begin();
-    phx__wire_link_put_refuse(&value, PHX_EKEY);
+    phx__wire_link_put(&value, PHX__REFUSE, 0, 0, &(int){ PHX_EKEY });
     value_end();
-    ok(phx__wire_link_get_refuse(&value_frame, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
+    ok(phx__wire_link_get(&value_frame, PHX__REFUSE, &reason) == 0 && reason == PHX_EKEY, "REFUSE");
 }
 
 /* ANSWER or PROOF with one u32 of its body set: is it taken? */
@@ -114,19 +114,19 @@ static void test_handshake_sizes(void)
     a.version = 1;
     a.own.seq = a.own.card_version = p.own.seq = p.own.card_version = 1;
     value_begin();
-    phx__wire_link_put_answer(&value, &a);
+    phx__wire_link_put(&value, PHX__ANSWER, 0, 0, &a);
     ok(value.size == 8 + 123, "the shortest ANSWER");
     value_begin();
-    phx__wire_link_put_proof(&value, &p);
+    phx__wire_link_put(&value, PHX__PROOF, 0, 0, &p);
     ok(value.size == 8 + 45, "the shortest PROOF");
     a.observed.family = PHX_UNIX;
     memset(a.observed.path, '/', 103);
     p.observed = a.observed;
     value_begin();
-    phx__wire_link_put_answer(&value, &a);
+    phx__wire_link_put(&value, PHX__ANSWER, 0, 0, &a);
     ok(value.size == 235, "the longest ANSWER");
     value_begin();
-    phx__wire_link_put_proof(&value, &p);
+    phx__wire_link_put(&value, PHX__PROOF, 0, 0, &p);
     ok(value.size == 157, "the longest PROOF");
 }
 
@@ -174,16 +174,16 @@ static void test_routing_values(void)
        "CARD");
     scatter(&q, sizeof q);
     value_begin();
-    phx__wire_route_put_request(&value, &q, 9);
+    phx__wire_link_put(&value, PHX__REQUEST, 0, 9, &q);
     value_end();
-    ok(phx__wire_route_get_request(&value_frame, &q2) == 0 && phx__id_equal(&q.id, &q2.id)
+    ok(phx__wire_link_get(&value_frame, PHX__REQUEST, &q2) == 0 && phx__id_equal(&q.id, &q2.id)
            && q2.incarnation == q.incarnation && q2.seq == q.seq && value_frame.hops == 9,
        "REQUEST");
     scatter(&b, sizeof b);
     value_begin();
-    phx__wire_link_put_beat(&value, &b, PHX__BEAT_MONITOR);
+    phx__wire_link_put(&value, PHX__BEAT, PHX__BEAT_MONITOR, 0, &b);
     value_end();
-    ok(phx__wire_link_get_beat(&value_frame, &b2) == 0 && b2.next_ms == b.next_ms
+    ok(phx__wire_link_get(&value_frame, PHX__BEAT, &b2) == 0 && b2.next_ms == b.next_ms
            && b2.digest == b.digest && b2.around == b.around
            && b2.around_count == b.around_count && b2.echo_ms == b.echo_ms
            && value_frame.flags == PHX__BEAT_MONITOR,
@@ -198,17 +198,17 @@ static void test_detection_values(void)
 
     scatter(&s, sizeof s);
     value_begin();
-    phx__wire_link_put_suspect(&value, &s, 7);
+    phx__wire_link_put(&value, PHX__SUSPECT, 0, 7, &s);
     value_end();
-    ok(phx__wire_link_get_suspect(&value_frame, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
+    ok(phx__wire_link_get(&value_frame, PHX__SUSPECT, &s2) == 0 && phx__id_equal(&s.id, &s2.id)
            && phx__id_equal(&s.accuser, &s2.accuser) && s2.incarnation == s.incarnation
            && s2.seq == s.seq && value_frame.hops == 7,
        "SUSPECT");
     scatter(&p, sizeof p);
     value_begin();
-    phx__wire_link_put_probe(&value, &p, PHX__PROBE_ANSWER, 8);
+    phx__wire_link_put(&value, PHX__PROBE, PHX__PROBE_ANSWER, 8, &p);
     value_end();
-    ok(phx__wire_link_get_probe(&value_frame, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
+    ok(phx__wire_link_get(&value_frame, PHX__PROBE, &p2) == 0 && phx__id_equal(&p.target, &p2.target)
            && phx__id_equal(&p.subject, &p2.subject) && phx__id_equal(&p.asker, &p2.asker)
            && value_frame.flags == PHX__PROBE_ANSWER && value_frame.hops == 8
            && memcmp(value.data + PHX__DATA_TARGET, p.target.b, 16) == 0,
@@ -224,18 +224,18 @@ static void test_hand_values(void)
     h.first = 5;
     h.last = UINT64_MAX;
     value_begin();
-    phx__wire_link_put_hand(&value, &h, 6);
+    phx__wire_link_put(&value, PHX__HAND, 0, 6, &h);
     value_end();
-    ok(phx__wire_link_get_hand(&value_frame, &h2) == 0 && phx__id_equal(&h.target, &h2.target)
+    ok(phx__wire_link_get(&value_frame, PHX__HAND, &h2) == 0 && phx__id_equal(&h.target, &h2.target)
            && phx__id_equal(&h.giver, &h2.giver) && h2.incarnation == h.incarnation
            && h2.first == 5 && h2.last == UINT64_MAX && h2.epoch == h.epoch
            && value_frame.hops == 6 && memcmp(value.data + PHX__DATA_TARGET, h.target.b, 16) == 0,
        "HAND");
     h.last = 4;
     value_begin();
-    phx__wire_link_put_hand(&value, &h, 6);
+    phx__wire_link_put(&value, PHX__HAND, 0, 6, &h);
     value_end();
-    ok(phx__wire_link_get_hand(&value_frame, &h2) == PHX_EPROTO, "of names that end before they begin");
+    ok(phx__wire_link_get(&value_frame, PHX__HAND, &h2) == PHX_EPROTO, "of names that end before they begin");
 }
 
 static void test_trace_values(void)
@@ -249,22 +249,22 @@ static void test_trace_values(void)
     t.why = -65535;
     for (flags = 0; flags < 2; flags++) {
         value_begin();
-        phx__wire_link_put_trace(&value, &t, flags, 6);
+        phx__wire_link_put(&value, PHX__TRACE, flags, 6, &t);
         value_end();
-        ok(phx__wire_link_get_trace(&value_frame, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
+        ok(phx__wire_link_get(&value_frame, PHX__TRACE, &t2) == 0 && phx__id_equal(&t.target, &t2.target)
                && phx__id_equal(&t.source, &t2.source) && t2.key == t.key && t2.number == 7
                && t2.distance == (flags ? t.distance : 0) && t2.why == (flags ? -65535 : 0)
                && value_frame.hops == 6
                && memcmp(value.data + PHX__DATA_TARGET, t.target.b, 16) == 0,
            flags ? "TRACE, an answer" : "TRACE, a question");
         value_frame.flags ^= 1;
-        ok(phx__wire_link_get_trace(&value_frame, &t2) == PHX_EPROTO, "and not the other of the two");
+        ok(phx__wire_link_get(&value_frame, PHX__TRACE, &t2) == PHX_EPROTO, "and not the other of the two");
     }
     t.number = 0;
     value_begin();
-    phx__wire_link_put_trace(&value, &t, 0, 6);
+    phx__wire_link_put(&value, PHX__TRACE, 0, 6, &t);
     value_end();
-    ok(phx__wire_link_get_trace(&value_frame, &t2) == PHX_EPROTO, "hops are counted from 1");
+    ok(phx__wire_link_get(&value_frame, PHX__TRACE, &t2) == PHX_EPROTO, "hops are counted from 1");
 }
 
 static void test_message_values(void)

@@ -10,9 +10,9 @@
  *      }
  *
  * In loops over many cases, count the failures and call ok() once, or call check(), which is ok() that is
- * silent on success. This header stands first in a test, so it makes POSIX visible as src/base/base.h does, and no
- * more: on Linux the joined tests are those of a phoenix.c without accept4 and without links within the host,
- * which are TCP there, and the split ones have both. */
+ * silent on success. This header stands first in a test, so it makes POSIX visible as src/base/base.h does,
+ * and no more: on Linux the joined tests are those of a phoenix.c without accept4 and without links within
+ * the host, which are TCP there, and the split ones have both. */
 #ifndef TEST_H
 #define TEST_H
 

@@ -93,7 +93,7 @@ static void make_hello(struct phx__writer *w)
     h.version_min = (uint16_t)(1 + below(300));
     h.version_max = (uint16_t)(h.version_min + below(300));
     h.incarnation >>= 1;
-    phx__wire_link_put_hello(w, &h);
+    phx__wire_link_put(w, PHX__HELLO, 0, 0, &h);
 }
 
 static inline void make_answer(struct phx__writer *w)
@@ -106,7 +106,7 @@ static inline void make_answer(struct phx__writer *w)
     a.incarnation >>= 1;
     a.own.card_version = 1 + below(300);
     make_address(&a.observed);
-    phx__wire_link_put_answer(w, &a);
+    phx__wire_link_put(w, PHX__ANSWER, 0, 0, &a);
 }
 
 static inline void make_proof(struct phx__writer *w)
@@ -117,7 +117,7 @@ static inline void make_proof(struct phx__writer *w)
     p.own.seq = 1 + below(300);
     p.own.card_version = 1 + below(300);
     make_address(&p.observed);
-    phx__wire_link_put_proof(w, &p);
+    phx__wire_link_put(w, PHX__PROOF, 0, 0, &p);
 }
 
 static void make_entry(struct phx__writer *w)
@@ -281,13 +281,13 @@ static void make_fixed(struct phx__writer *w, int type)
     scatter(&s, sizeof s);
     scatter(&p, sizeof p);
     switch (type) {
-    case PHX__REFUSE: phx__wire_link_put_refuse(w, -(int)(1 + below(65535))); break;
-    case PHX__REQUEST: phx__wire_route_put_request(w, &q, (int)below(256)); break;
-    case PHX__BEAT: phx__wire_link_put_beat(w, &b, (int)below(16)); break;
-    case PHX__SUSPECT: phx__wire_link_put_suspect(w, &s, (int)below(256)); break;
-    case PHX__PROBE: phx__wire_link_put_probe(w, &p, (int)below(2), (int)below(256)); break;
-    case PHX__HAND: phx__wire_link_put_hand(w, &h, (int)below(256)); break;
-    case PHX__TRACE: phx__wire_link_put_trace(w, &t, (int)below(2), (int)below(256)); break;
+    case PHX__REFUSE: phx__wire_link_put(w, PHX__REFUSE, 0, 0, &(int){ -(int)(1 + below(65535)) }); break;
+    case PHX__REQUEST: phx__wire_link_put(w, PHX__REQUEST, 0, (int)below(256), &q); break;
+    case PHX__BEAT: phx__wire_link_put(w, PHX__BEAT, (int)below(16), 0, &b); break;
+    case PHX__SUSPECT: phx__wire_link_put(w, PHX__SUSPECT, 0, (int)below(256), &s); break;
+    case PHX__PROBE: phx__wire_link_put(w, PHX__PROBE, (int)below(2), (int)below(256), &p); break;
+    case PHX__HAND: phx__wire_link_put(w, PHX__HAND, 0, (int)below(256), &h); break;
+    case PHX__TRACE: phx__wire_link_put(w, PHX__TRACE, (int)below(2), (int)below(256), &t); break;
     default: make_ack(w);
     }
 }
@@ -377,14 +377,14 @@ static int remake_handshake(struct phx__writer *w, const struct phx__frame *f)
     struct phx__proof p;
     int reason;
 
-    if (phx__wire_link_get_hello(f, &h) == 0)
-        phx__wire_link_put_hello(w, &h);
-    else if (phx__wire_link_get_answer(f, &a) == 0)
-        phx__wire_link_put_answer(w, &a);
-    else if (phx__wire_link_get_proof(f, &p) == 0)
-        phx__wire_link_put_proof(w, &p);
-    else if (phx__wire_link_get_refuse(f, &reason) == 0)
-        phx__wire_link_put_refuse(w, reason);
+    if (phx__wire_link_get(f, PHX__HELLO, &h) == 0)
+        phx__wire_link_put(w, PHX__HELLO, 0, 0, &h);
+    else if (phx__wire_link_get(f, PHX__ANSWER, &a) == 0)
+        phx__wire_link_put(w, PHX__ANSWER, 0, 0, &a);
+    else if (phx__wire_link_get(f, PHX__PROOF, &p) == 0)
+        phx__wire_link_put(w, PHX__PROOF, 0, 0, &p);
+    else if (phx__wire_link_get(f, PHX__REFUSE, &reason) == 0)
+        phx__wire_link_put(w, PHX__REFUSE, 0, 0, &reason);
     else
         return 0;
     return 1;
@@ -427,23 +427,23 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
 
     if (phx__wire_route_get_card_part(f, &c) == 0) {
         phx__wire_route_put_card_part(w, &c);
-    } else if (phx__wire_route_get_request(f, &q) == 0) {
-        phx__wire_route_put_request(w, &q, f->hops);
-    } else if (phx__wire_link_get_beat(f, &b) == 0) {
-        phx__wire_link_put_beat(w, &b, f->flags & 15);
+    } else if (phx__wire_link_get(f, PHX__REQUEST, &q) == 0) {
+        phx__wire_link_put(w, PHX__REQUEST, 0, f->hops, &q);
+    } else if (phx__wire_link_get(f, PHX__BEAT, &b) == 0) {
+        phx__wire_link_put(w, PHX__BEAT, f->flags & 15, 0, &b);
     } else if (phx__wire_data_get(f, &d) == 0) {
         phx__wire_data_put(w, &d, f->flags & 31, f->hops);
         phx__buf_put_bytes(w, d.payload, d.size);
     } else if (phx__wire_data_get_ack(f, &a) == 0) {
         phx__wire_data_put_ack(w, &a, f->flags & (int)PHX__ACK_GAP, f->hops);
-    } else if (phx__wire_link_get_suspect(f, &s) == 0) {
-        phx__wire_link_put_suspect(w, &s, f->hops);
-    } else if (phx__wire_link_get_probe(f, &p) == 0) {
-        phx__wire_link_put_probe(w, &p, f->flags & 1, f->hops);
-    } else if (phx__wire_link_get_hand(f, &h) == 0) {
-        phx__wire_link_put_hand(w, &h, f->hops);
-    } else if (phx__wire_link_get_trace(f, &t) == 0) {
-        phx__wire_link_put_trace(w, &t, f->flags & 1, f->hops);
+    } else if (phx__wire_link_get(f, PHX__SUSPECT, &s) == 0) {
+        phx__wire_link_put(w, PHX__SUSPECT, 0, f->hops, &s);
+    } else if (phx__wire_link_get(f, PHX__PROBE, &p) == 0) {
+        phx__wire_link_put(w, PHX__PROBE, f->flags & 1, f->hops, &p);
+    } else if (phx__wire_link_get(f, PHX__HAND, &h) == 0) {
+        phx__wire_link_put(w, PHX__HAND, 0, f->hops, &h);
+    } else if (phx__wire_link_get(f, PHX__TRACE, &t) == 0) {
+        phx__wire_link_put(w, PHX__TRACE, f->flags & 1, f->hops, &t);
     } else {
         return remake_cast(w, f);
     }

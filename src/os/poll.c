@@ -1,0 +1,289 @@
+/* poll.c - readiness: which handles can be read or written; epoll, kqueue or poll, and what errno means. */
+
+/* Readiness comes from epoll on Linux, kqueue on the BSDs and macOS, and poll(2) elsewhere or with
+ * -DPHX_USE_POLL. All are used level-triggered: what is not read now is reported again. The first two give
+ * one descriptor that stands for all (phx_fd). The wake pipe (os.c) is drained here and never reported. */
+#include "os/poll.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#ifdef OS_WAIT_KQUEUE
+#include <fcntl.h>
+#include <sys/event.h>
+#include <time.h>
+#endif
+#ifdef OS_WAIT_EPOLL
+#include <sys/epoll.h>
+#endif
+#ifdef OS_WAIT_POLL
+#include <poll.h>
+#endif
+
+/* Handles reported by one wait. 128 events are 1.5 KB of stack with epoll and 8 KB with kqueue. */
+#define OS_BATCH 128
+
+/* ---- Errors */
+
+/* EAGAIN stands first: it is the one that happens often. */
+static const struct os_errno {
+    int theirs, ours;
+} os_errnos[] = {
+    {EAGAIN, PHX_EAGAIN},          {EWOULDBLOCK, PHX_EAGAIN},
+    {ECONNRESET, PHX_ERESET},      {EPIPE, PHX_ERESET},
+    {ECONNABORTED, PHX_ERESET},    {ENOTCONN, PHX_ERESET},
+    {ECONNREFUSED, PHX_EREFUSED},  {EPROTOTYPE, PHX_EREFUSED}, /* a datagram socket is there */
+    {ETIMEDOUT, PHX_ETIMEDOUT},    {ENETDOWN, PHX_EUNREACH},
+    {ENETUNREACH, PHX_EUNREACH},   {EHOSTUNREACH, PHX_EUNREACH},
+#ifdef EHOSTDOWN
+    {EHOSTDOWN, PHX_EUNREACH},
+#endif
+    {EADDRINUSE, PHX_EINUSE},      {EROFS, PHX_EACCES},
+    {EACCES, PHX_EACCES},          {EPERM, PHX_EACCES},
+    {EADDRNOTAVAIL, PHX_ENOADDR},  {ENOTDIR, PHX_ENOADDR},
+    {ENOENT, PHX_ENOADDR}, /* no directory for a path; what it means to os_dial, see there */
+    {EMFILE, PHX_EMFILE},          {ENFILE, PHX_EMFILE},
+    {ENOMEM, PHX_ENOMEM},          {ENOBUFS, PHX_ENOMEM},
+    {EAFNOSUPPORT, PHX_ENOTSUP},   {EPROTONOSUPPORT, PHX_ENOTSUP},
+    {EBADF, PHX_EINVAL}, /* the host adopted something that is not open */
+};
+
+int phx__os_poll_error(int theirs)
+{
+    size_t i;
+    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+        if (os_errnos[i].theirs == theirs)
+            return os_errnos[i].ours;
+    return PHX_EIO; /* nothing a caller could act upon */
+}
+
+/* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
+void phx__os_poll_drain(int fd)
+{
+    char bytes[256];
+    int rounds = 16;
+    while (rounds-- > 0 && read(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes)
+        ;
+}
+
+/* ---- epoll */
+
+#ifdef OS_WAIT_EPOLL
+
+int phx__os_poll_open(struct os_world *w)
+{
+    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    return w->queue < 0 ? phx__os_poll_error(errno) : 0;
+}
+
+/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
+ * first, and is believed no further than that: a number may have got another owner since, in the host's
+ * hands, and then the other one is right. */
+int phx__os_poll_watch(void *world, int handle, int events)
+{
+    struct os_world *w = (struct os_world *)world;
+    uint32_t i = (uint32_t)handle;
+    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    struct epoll_event e;
+    memset(&e, 0, sizeof e);
+    e.data.fd = handle;
+    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
+               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    if (i < w->known_capacity)
+        w->known[i] = events != 0;
+    if (events == 0) {
+        /* Deleting is not the same as no events: errors are reported as long as it is registered. */
+        if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
+            return 0;
+        return phx__os_poll_error(errno);
+    }
+    if (epoll_ctl(w->queue, first, handle, &e) != 0
+        && ((errno != ENOENT && errno != EEXIST)
+            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+        return phx__os_poll_error(errno);
+    /* Without memory for it each change costs a call more. */
+    if (i >= w->known_capacity
+        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
+        w->known[i] = 1;
+    return 0;
+}
+
+typedef struct epoll_event os_event;
+#define OS_EVENT_HANDLE(e) ((e).data.fd)
+#define OS_EVENT_HAS_FAILED(e) (((e).events & (EPOLLERR | EPOLLHUP)) != 0)
+#define OS_EVENT_READS(e) (((e).events & EPOLLIN) != 0)
+#define OS_EVENT_WRITES(e) (((e).events & EPOLLOUT) != 0)
+
+/* The kernel moves what it reported to the end of its list, which makes a small capacity fair. */
+static int os_take_events(const struct os_world *w, os_event *out, int capacity)
+{
+    return epoll_wait(w->queue, out, capacity, 0);
+}
+
+#endif
+
+/* ---- kqueue */
+
+#ifdef OS_WAIT_KQUEUE
+
+int phx__os_poll_open(struct os_world *w)
+{
+    w->queue = kqueue();
+    if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
+        return phx__os_poll_error(errno);
+    return 0;
+}
+
+/* Reading and writing are two filters, each added or deleted by itself. Adding twice is fine. */
+static int os_filter(struct os_world *w, int handle, int filter, int on)
+{
+    struct kevent change;
+    EV_SET(&change, (uintptr_t)handle, (short)filter, on ? EV_ADD : EV_DELETE, 0, 0, 0);
+    if (kevent(w->queue, &change, 1, NULL, 0, NULL) == 0 || (!on && errno == ENOENT))
+        return 0;
+    return phx__os_poll_error(errno);
+}
+
+int phx__os_poll_watch(void *world, int handle, int events)
+{
+    struct os_world *w = (struct os_world *)world;
+    int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
+    if (err == 0)
+        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
+    return err;
+}
+
+typedef struct kevent os_event;
+#define OS_EVENT_HANDLE(e) ((int)(e).ident)
+#define OS_EVENT_HAS_FAILED(e) (((e).flags & (EV_EOF | EV_ERROR)) != 0)
+#define OS_EVENT_READS(e) ((e).filter == EVFILT_READ)
+#define OS_EVENT_WRITES(e) ((e).filter != EVFILT_READ)
+
+/* A handle that is ready both ways is reported twice. */
+static int os_take_events(const struct os_world *w, os_event *out, int capacity)
+{
+    static const struct timespec at_once = {0, 0};
+    return kevent(w->queue, NULL, 0, out, capacity, &at_once);
+}
+
+#endif
+
+#ifndef OS_WAIT_POLL
+
+int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
+{
+    struct os_world *w = (struct os_world *)world;
+    os_event ready[OS_BATCH];
+    int i, n, count = 0;
+    if (capacity <= 0)
+        return 0; /* for the kernel that is an error */
+    n = os_take_events(w, ready, capacity < OS_BATCH ? capacity : OS_BATCH);
+    if (n < 0)
+        return errno == EINTR ? 0 : phx__os_poll_error(errno); /* level-triggered: nothing is lost */
+    for (i = 0; i < n; i++) {
+        int failed = OS_EVENT_HAS_FAILED(ready[i]);
+        if (OS_EVENT_HANDLE(ready[i]) == w->wake_read) {
+            phx__os_poll_drain(w->wake_read);
+            continue;
+        }
+        out[count].handle = OS_EVENT_HANDLE(ready[i]);
+        out[count++].events = (failed || OS_EVENT_READS(ready[i]) ? PHX_READ : 0)
+                              | (failed || OS_EVENT_WRITES(ready[i]) ? PHX_WRITE : 0);
+    }
+    return count;
+}
+
+void phx__os_poll_close(struct os_world *w)
+{
+    if (w->queue >= 0)
+        close(w->queue);
+    phx__mem_put(w->mem, w->known, w->known_capacity);
+}
+
+#endif
+
+/* ---- poll */
+
+#ifdef OS_WAIT_POLL
+
+int phx__os_poll_open(struct os_world *w)
+{
+    w->queue = PHX_ENOTSUP; /* no one descriptor stands for all */
+    return 0;
+}
+
+void phx__os_poll_close(struct os_world *w)
+{
+    phx__mem_put(w->mem, w->polled, w->polled_capacity * sizeof *w->polled);
+    phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
+}
+
+/* The last entry moves into the gap. */
+static void os_unwatch(struct os_world *w, uint32_t handle)
+{
+    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
+    if (slot == 0)
+        return;
+    w->polled[slot - 1] = w->polled[--w->polled_count];
+    w->slots[w->polled[slot - 1].fd] = slot;
+    w->slots[handle] = 0; /* after the line above: the last may be the one */
+}
+
+int phx__os_poll_watch(void *world, int handle, int events)
+{
+    struct os_world *w = (struct os_world *)world;
+    struct pollfd *p;
+    int err;
+    if (handle < 0)
+        return PHX_EINVAL;
+    if (events == 0) {
+        os_unwatch(w, (uint32_t)handle);
+        return 0;
+    }
+    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
+    if (err == 0)
+        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
+    if (err != 0)
+        return err;
+    if (w->slots[handle] == 0)
+        w->slots[handle] = ++w->polled_count;
+    p = &w->polled[w->slots[handle] - 1];
+    p->fd = handle;
+    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
+    p->revents = 0; /* of an earlier owner of the place */
+    return 0;
+}
+
+static int os_polled_events(short e)
+{
+    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
+        return PHX_READ | PHX_WRITE;
+    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
+}
+
+/* Each look goes round once and begins behind the handle that was reported last, so that the ones at the end
+ * get their turn although more are ready than capacity. */
+int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
+{
+    struct os_world *w = (struct os_world *)world;
+    uint32_t seen, at = w->start;
+    int count = 0, n;
+    capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
+    n = poll(w->polled, (nfds_t)w->polled_count, 0);
+    if (n < 0)
+        return errno == EINTR ? 0 : phx__os_poll_error(errno); /* level-triggered: nothing is lost */
+    if (n > 0 && w->polled[0].revents != 0)
+        phx__os_poll_drain(w->wake_read);
+    for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        if (at == 0 || at >= w->polled_count)
+            at = 1; /* behind the wake pipe */
+        if (w->polled[at].revents == 0)
+            continue;
+        out[count].handle = w->polled[at].fd;
+        out[count++].events = os_polled_events(w->polled[at].revents);
+    }
+    w->start = at;
+    return count;
+}
+
+#endif
