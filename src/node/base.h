@@ -21,7 +21,7 @@ PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* What was amiss with this node; NULL: nothing. */
+/* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */

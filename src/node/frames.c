@@ -375,18 +375,19 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
         phx__route_summary_begin(&p->route);
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
-    if (got > 0)
+    if (got != 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+    if (l->summary.open)
+        return 0;
+    if (!(f->flags & PHX__SUMMARY_REPLY)) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
         if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
-    if (got == 0 && !l->summary.open)
-        phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
-    return got;
+    phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    return 0;
 }
 
 static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)

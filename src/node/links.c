@@ -171,32 +171,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* Made if there was none; NULL: no memory. */
-static struct phx__history *links_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
 /* For phx_explain. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l) || (past = links_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l))
         return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;

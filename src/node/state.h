@@ -64,11 +64,10 @@ struct phx__peer {
     uint32_t history;      /* index in phx__peers.history + 1; 0: none */
 };
 
-/* ... and of those with which something was amiss. */
+/* ... and of those with which a link was lost. */
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
-    uint32_t node;              /* whose */
 };
 
 struct phx__peers {

@@ -26,9 +26,6 @@
 #define STEP_TIMERS 10000
 /* Readiness asked for at once. */
 #define STEP_READY_MOST 128
-/* After STEP_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * STEP_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
@@ -38,9 +35,10 @@
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after STEP_PREDICTED_AFTER right predictions
- * that link is read without a wait().
+ * Often it can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right predictions up to
+ * STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for that many reads; a
+ * host that sleeps still wakes for them, as their descriptors stay readable.
  *
  * The link that should be ready now, or NULL: there is no prediction. */
 static struct phx__link *step_predict(const phx *p)
@@ -323,32 +321,20 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-/* The last history takes the place of the one that goes. */
-static void step_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
 static void step_forget(phx *p, uint32_t node)
 {
+    struct phx__history *h = phx__node_history(p, node);
+
     phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
     phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    step_forget_peer(p, node);
+    if (h != NULL)
+        memset(h, 0, sizeof *h);
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
     phx__id_drop(&p->ids, node);
 }
 
