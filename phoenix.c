@@ -3428,11 +3428,10 @@ struct phx__peer {
     uint32_t history;      /* index in phx__peers.history + 1; 0: none */
 };
 
-/* ... and of those with which something was amiss. */
+/* ... and of those with which a link was lost. */
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
-    uint32_t node;              /* whose */
 };
 
 struct phx__peers {
@@ -3552,7 +3551,7 @@ PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* What was amiss with this node; NULL: nothing. */
+/* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
@@ -20354,18 +20353,19 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
         phx__route_summary_begin(&p->route);
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         phx__route_summary_line(&p->route, l->peer, &s);
-    if (got > 0)
+    if (got != 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (got == 0 && !l->summary.open && (f->flags & PHX__SUMMARY_REPLY) == 0) {
+    if (l->summary.open)
+        return 0;
+    if (!(f->flags & PHX__SUMMARY_REPLY)) {
         /* Few bytes ask for a whole table: not more often than the table could be of use. */
         if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
             return 0;
         l->summary.at = p->now + PHX__SECOND;
     }
-    if (got == 0 && !l->summary.open)
-        phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
-    return got;
+    phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    return 0;
 }
 
 static void frames_forward_ack(phx *p, const struct phx__ack *a, const struct phx__frame *f)
@@ -20618,32 +20618,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* Made if there was none; NULL: no memory. */
-static struct phx__history *links_history(phx *p, uint32_t node)
-{
-    struct phx__peers *s = &p->peers;
-    struct phx__history *h = phx__node_history(p, node);
-
-    if (h != NULL)
-        return h;
-    if (phx__node_peer(p, node) != 0
-        || phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *h) != 0)
-        return NULL;
-    h = &s->history[s->history_count++];
-    memset(h, 0, sizeof *h);
-    h->node = node;
-    s->at[node].history = s->history_count;
-    return h;
-}
-
 /* For phx_explain. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
     struct phx__history *past;
 
-    if (n == NULL || !phx__node_serves(p, l) || (past = links_history(p, l->peer)) == NULL)
+    if (n == NULL || !phx__node_serves(p, l))
         return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
@@ -21890,9 +21879,6 @@ int phx__node_wiring_open(phx *p)
 #define STEP_TIMERS 10000
 /* Readiness asked for at once. */
 #define STEP_READY_MOST 128
-/* After STEP_PREDICTED_AFTER consecutive waits in which only the predicted link was ready, up to
- * STEP_PREDICTED_MOST steps read it without calling wait(). Other links wait for that many reads. A host
- * that sleeps still wakes for them: their descriptors stay readable. */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
@@ -21902,9 +21888,10 @@ int phx__node_wiring_open(phx *p)
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often that can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it, and after STEP_PREDICTED_AFTER right predictions
- * that link is read without a wait().
+ * Often it can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
+ * turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right predictions up to
+ * STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for that many reads; a
+ * host that sleeps still wakes for them, as their descriptors stay readable.
  *
  * The link that should be ready now, or NULL: there is no prediction. */
 static struct phx__link *step_predict(const phx *p)
@@ -22187,32 +22174,20 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-/* The last history takes the place of the one that goes. */
-static void step_forget_peer(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node), *last;
-
-    if (node >= p->peers.capacity)
-        return;
-    p->peers.at[node].card_version = 0;
-    p->peers.at[node].life = 0;
-    if (h == NULL)
-        return;
-    last = &p->peers.history[--p->peers.history_count];
-    p->peers.at[last->node].history = p->peers.at[node].history;
-    p->peers.at[node].history = 0;
-    *h = *last;
-}
-
 static void step_forget(phx *p, uint32_t node)
 {
+    struct phx__history *h = phx__node_history(p, node);
+
     phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
     phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    step_forget_peer(p, node);
+    if (h != NULL)
+        memset(h, 0, sizeof *h);
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
     phx__id_drop(&p->ids, node);
 }
 
