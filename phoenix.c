@@ -6222,7 +6222,7 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
  * the numbers are below next. */
 static int wire_returns_fit(const struct phx__ack *a)
 {
-    struct phx__return t, before;
+    struct phx__return t, before = { 0, 0, 0 };
     uint32_t i;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
