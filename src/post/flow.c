@@ -19,7 +19,7 @@
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
+ * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each. A lone
  * message leaves as soon as it did before:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
