@@ -1,11 +1,10 @@
 /* addr.c - addresses of nodes: parse, print, compare, encode. */
 
 /* An address as text has one spelling per meaning as far as that is possible: what prints parses, and parses
- * to the same bytes (except port 0 and host names, which stand for something else). The grammar is narrower
- * than inet_aton's and getaddrinfo's on purpose. They take 010.0.0.1, 10.1 and 0x7f.1 for addresses, but
- * nearly everybody who writes one of these has made a mistake; here they are errors, also as hosts. Version 6
- * text follows RFC 4291, section 2.2, without scope ids, which mean nothing on another machine; it is printed
- * as RFC 5952 says.
+ * to the same bytes (except port 0 and host names, which stand for something else). It is narrower than for
+ * inet_aton and getaddrinfo on purpose: 010.0.0.1, 10.1 and 0x7f.1 are mostly mistakes, and errors here, also
+ * as hosts. Version 6 text follows RFC 4291, 2.2, without scope ids, which mean nothing on another machine;
+ * it is printed as RFC 5952 says.
  *
  *      address = "tcp://" ( v4 | name | "[" v6 "]" ) ":" port    |    "unix://" path
  *      port    = 1 to 5 digits, at most 65535
@@ -75,8 +74,7 @@ static const char *addr_parse_group(const char *s, uint8_t out[2])
     return digits == 0 ? NULL : s;
 }
 
-/* Steps over what may stand between two groups. A "::" sets *gap, the byte where the zeroes belong. Returns
- * the start of the next group or the end of the text, or NULL. */
+/* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
 static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
 {
     if (*s == '\0')
@@ -146,8 +144,7 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
     return 0;
 }
 
-/* Would a resolver take it for a number? It does if the last label is one, decimal or hexadecimal; no domain
- * is called so (RFC 3696, section 2). */
+/* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
 static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
@@ -192,8 +189,7 @@ static int addr_parse_port(const char *s, uint16_t *port)
     return 1;
 }
 
-/* The length of a text without control characters, else 0. At most `room` bytes are looked at, and a NUL must
- * be among them. */
+/* The length of a text without control characters that ends with a NUL within `room` bytes, else 0. */
 static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
@@ -312,8 +308,7 @@ static unsigned addr_group(const uint8_t ip[16], int i)
     return (unsigned)ip[2 * i] << 8 | ip[2 * i + 1];
 }
 
-/* The longest run of zero groups, the first of equals: its start, or 8 if none is worth a "::". RFC 5952,
- * section 4.2.2: a single group is not. */
+/* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
 static int addr_longest_run(const uint8_t ip[16], int *length)
 {
     int i, run = 0, best = 8;

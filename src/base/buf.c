@@ -1,15 +1,11 @@
 /* buf.c - bounds-checked reading and writing, shared byte blocks, and queues of their slices. */
 
-/* Everything that comes from a peer passes the reader, and everything that goes to one passes the writer, so
- * their bounds checks are the whole library's.
+/* All that comes from a peer passes the reader, and all that goes to one passes the writer. After the first
+ * step past the end nothing more is read or written, so a decoder needs one test at its end. A failed reader
+ * has nothing left, so no loop over `left` goes on. Integers are put together from single bytes, whatever the
+ * host's alignment and byte order; compilers make one load or store of it.
  *
- * Reader and writer fail once and for all: after the first step past the end, nothing more is read or
- * written, and a decoder needs one test at its end instead of one per field. A failed reader also has nothing
- * left, so that no loop over `left` goes on. Integers are put together from single bytes, which needs no
- * alignment and no byte order of the host; compilers make one load or store of it.
- *
- * Blocks and slices carry payload from the socket to the application, or through a relay to the next socket,
- * without a copy:
+ * Slices of blocks carry payload from the socket to the application or the next socket without a copy:
  *
  *      ring:   [ block A, 0..40 ][ block B, 0..65 536 ][ block A, 40..90 ]     in order of sending
  *                    |                  |                    |
@@ -117,8 +113,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 
 /* ---- Writer */
 
-/* The sender of a frame knows its size beforehand, so `bad` means a mistake of ours, or a record too long for
- * what is left of a fixed block, which the caller then sends in the next one. */
+/* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
     w->data = data;
@@ -302,9 +297,7 @@ void phx__buf_place_drop(struct phx__place *p)
     memset(p, 0, sizeof *p);
 }
 
-/* ---- Queues of slices. What is pushed leaves in the same order and the same bytes, cut as the socket
- * likes. count slices lie in the ring from `first` on; bytes is the sum of their sizes, kept so that
- * back-pressure costs no walk. */
+/* ---- Queues of slices. count of them lie in the ring from `first` on; bytes is the sum of their sizes. */
 
 static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
 {

@@ -3,8 +3,7 @@
 #define PHX_BASE_BUF_H
 #include "base/mem.h"
 
-/* A reader over borrowed bytes. Running past the end sets bad, and from then on every get gives zeroes, so a
- * decoder reads everything and asks once. All integers are little-endian. */
+/* A reader over borrowed bytes. After the end it is bad and gives zeroes. Integers are little-endian. */
 struct phx__reader {
     const uint8_t *p;
     size_t left;

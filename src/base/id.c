@@ -1,10 +1,9 @@
 /* id.c - node ids, and the table that gives each id a small index. */
 
-/* What a room knows of a node is an array lookup under the node's index, not a hash. The lowest free index is
- * given, which keeps those arrays short after many nodes have come and gone. Ids are found by a 64-bit hash
- * in a table of open addressing as in map.c. A slot keeps only half of the hash and takes 8 bytes, since the
- * other half can be computed from the id. The full id is compared after the hash. Two ids with one hash would
- * need 2^32 random nodes to meet by chance; the second of such a pair is refused. */
+/* Rooms find what they know of a node in arrays, under its index. The lowest free index is given, which keeps
+ * those arrays short. Ids are found by a 64-bit hash in a table as in map.c. A slot keeps half of the hash;
+ * the other half is computed from the id. The full id is compared after the hash. Of two ids with one hash,
+ * which takes 2^32 random nodes, the second is refused. */
 #include "base/id.h"
 
 /* The first table: 128 bytes. */
@@ -49,8 +48,7 @@ void phx__id_free(struct phx__ids *ids)
     phx__id_init(ids, ids->mem, ids->limit);
 }
 
-/* The slot of the id with this hash, or else the empty one where it would go. There is always an empty one.
- * The capacity must not be 0. */
+/* The slot of the id with this hash, or the empty one (there is one) where it would go. Capacity is not 0. */
 static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
 {
     uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;

@@ -8,9 +8,8 @@ PHX_PRIVATE int phx__id_equal(const struct phx_id *a, const struct phx_id *b);
 PHX_PRIVATE int phx__id_compare(const struct phx_id *a, const struct phx_id *b); /* as memcmp */
 PHX_PRIVATE uint64_t phx__id_hash(const struct phx_id *id);
 
-/* All ids a node knows, each with a small index. Rooms keep what they know of a node in arrays of their own
- * under that index. An index is used again only after phx__id_drop, which step.c calls once every room has
- * forgotten the node. */
+/* All ids a node knows, each with a small index. An index is used again only after phx__id_drop, which step.c
+ * calls once every room has forgotten the node. */
 struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
@@ -28,8 +27,7 @@ PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
 /* Whose phx__id_hash this is, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash);
-/* Finds or adds. The lowest free index is given. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids
- * collide, which no honest pair does). */
+/* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
 

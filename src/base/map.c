@@ -12,10 +12,8 @@
  *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
  *                a    d    c    -    -        d moves, and the run ends one slot earlier.
  *
- * A slot is empty if its value is UINT32_MAX; any key is legal, 0 too. The map never shrinks: its owners are
- * bounded by limits of the configuration, and what was needed once tends to be needed again. The hash is
- * public, so a peer that may choose keys freely can make them collide. Such peers are authenticated nodes,
- * bounded by max_nodes. */
+ * A slot is empty if its value is UINT32_MAX; any key is legal. The map never shrinks: limits of the
+ * configuration bound it. The hash is public, but only authenticated nodes could make keys collide. */
 #include "base/map.h"
 
 #define MAP_EMPTY UINT32_MAX
@@ -44,8 +42,7 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
     return (uint32_t)phx__map_mix(key) & (m->capacity - 1);
 }
 
-/* The slot that holds key, or else the empty slot where it would go. There is always an empty one, so the
- * walk ends. The capacity must not be 0. */
+/* The slot that holds key, or the empty one (there is one) where it would go. The capacity must not be 0. */
 static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);

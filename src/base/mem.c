@@ -1,12 +1,9 @@
 /* mem.c - every allocation of a node: counted, capped, and able to fail on purpose. */
 
-/* Whatever a node allocates goes through one struct phx__mem, so `used` is exact to the byte as asked for
- * (what the allocator adds for itself is not known), `peak` is its highest value, and a limit holds before
- * the allocator is asked. A failure changes nothing: neither the counters nor the old block. So a test can
- * fail the n-th call for every n and find the node intact.
- *
- * Frees know their size, as in Lua. Callers keep capacities for it, which they need anyway; totals are exact
- * without a header in front of every block.
+/* All of a node's memory goes through one struct phx__mem: `used` is exact to the byte as asked for, `peak`
+ * is its highest value, and a limit holds before the allocator is asked. A failure changes nothing, so a test
+ * can fail the n-th call for every n and find the node intact. Frees know their size, as in Lua: callers keep
+ * capacities anyway, and no block needs a header.
  *
  * Large blocks come and go with each large message, and a fresh one costs more than all the rest of receiving
  * it: the system hands its pages out one by one, zeroed, as they are touched, and most allocators give large
@@ -20,12 +17,10 @@
 
 #include <stdlib.h>
 
-/* The first size of a growing array, in items. One item is the common case that must not cost four resizes;
- * more would be waste in the many arrays that stay empty or tiny. */
+/* The first size of a growing array, in items. One item is common; many arrays stay empty or tiny. */
 #define MEM_FIRST_ITEMS 4u
-/* From this many items on an array grows by an eighth instead of by half. Most of what a large node has are
- * arrays by node, and an eighth of them is idle at most; pushing n items copies at most 9n, and allocators
- * move large blocks by their pages. */
+/* From this many items on an array grows by an eighth instead of by half: at most an eighth of a large node's
+ * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
 
 /* Below it allocators do not ask the system. */

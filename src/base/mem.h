@@ -32,15 +32,13 @@ PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
 /* Gives back all that is kept. */
 PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
-/* Makes *array (of *capacity items of item bytes) hold at least need items, growing by half, and by an eighth
- * once it is large; new items are zeroed. 0 or PHX_ENOMEM; *array and *capacity are untouched on failure.
- * Overflow is checked. */
+/* Makes *array (of *capacity items of item bytes) hold at least need items; new ones are zeroed. 0 or
+ * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
-/* The same for messages, which leave an eighth of the limit to links and tables: what could bring them away
- * must not fail because they are there. */
+/* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
 
 #endif

@@ -54,8 +54,7 @@ uint64_t phx__rnd_below(struct phx__rnd *r, uint64_t bound)
     PHX_ASSERT(bound > 0);
     if (bound < 2)
         return 0;
-    /* 2^64 mod bound values are too many for an even share; draws among the lowest of them are thrown away.
-     * Less than one extra draw is expected even for the worst bound. */
+    /* 2^64 mod bound values are too many for an even share: draws among the lowest are thrown away. */
     odd = (UINT64_MAX - bound + 1) % bound;
     do {
         x = phx__rnd_next(r);

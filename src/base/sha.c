@@ -7,10 +7,8 @@
  * for each proof (link/hello.c). No table is indexed by secret bytes and no branch depends on them, so its
  * timing tells only how much was hashed.
  *
- * It does not wipe what it leaves on the stack: the key is in the node's configuration for as long as the
- * node lives.
- *
- * The names a..h, the functions and the schedule are those of FIPS 180-4, section 6.2.2. */
+ * It wipes nothing from the stack: the node's configuration holds the key anyway. Names are those of FIPS
+ * 180-4, 6.2.2. */
 #include "base/sha.h"
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -35,8 +33,7 @@ static uint32_t sha_rotate(uint32_t x, int n)
     return x >> n | x << (32 - n);
 }
 
-/* Spreads the 64 bytes at p over 64 words. The words of SHA-256 are big-endian, unlike our wire, so the
- * reader of buf does not serve. */
+/* Spreads the 64 bytes at p over 64 words, big-endian unlike our wire. */
 static void sha_schedule(uint32_t w[64], const uint8_t *p)
 {
     int i;
@@ -103,8 +100,7 @@ void phx__sha_add(struct phx__sha *s, const void *data, size_t size)
     if (size == 0)
         return; /* data may be NULL then */
     s->total += size;
-    /* First what completes the block begun before; then whole blocks straight from the caller's memory; then
-     * the rest is kept. */
+    /* First what completes the block begun before; then whole blocks of the caller's; the rest is kept. */
     if (have > 0) {
         n = size < 64 - have ? size : 64 - have;
         memcpy(s->block + have, p, n);
@@ -125,8 +121,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
     uint64_t bits = s->total * 8;
     size_t have = (size_t)(s->total % 64), i;
 
-    /* A one bit, zeroes, and the length as 8 bytes at the end of a block: of a second one if the first has no
-     * room left. */
+    /* A one bit, zeroes, and the length as 8 bytes at the end of this block, or of a second one. */
     s->block[have++] = 0x80;
     if (have > 56) {
         memset(s->block + have, 0, 64 - have);
@@ -141,8 +136,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
         out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both hashes begin at once, so that the key need not
- * be kept. */
+/* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both begin at once, so the key need not be kept. */
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
@@ -177,8 +171,7 @@ void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
 
 int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 {
-    /* volatile keeps the compiler from leaving the loop at the first difference, which would tell a forger
-     * how many leading bytes are right. */
+    /* volatile: a loop left at the first difference would tell a forger how many bytes are right. */
     volatile uint8_t differ = 0;
     int i;
 

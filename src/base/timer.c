@@ -123,8 +123,7 @@ void phx__timer_stop(struct phx__timers *t, uint32_t handle)
         return;
     timer->at = UINT64_MAX;
     timer->position = TIMER_STOPPED;
-    /* The last of the heap takes the empty position. It comes from another branch, perhaps, so it may have to
-     * go either way. */
+    /* The last of the heap takes the empty position, and may have to go either way from there. */
     last = t->heap[--t->heap_count];
     if (last != handle) {
         timer_seat(t, position, last);
@@ -154,8 +153,7 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
         PHX_ASSERT(t->heap_count < t->heap_capacity);
         timer_seat(t, t->heap_count++, handle);
     }
-    /* A new order even if the time is the same: whoever sets again queues again, so that a timer which is set
-     * for "now" inside its own firing cannot starve the others that are due. */
+    /* A new order even for the same time: one set for "now" in its own firing cannot starve others due. */
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, handle);

@@ -3,8 +3,7 @@
 #define PHX_BASE_TIMER_H
 #include "base/mem.h"
 
-/* Timers are named by small handles, so that owners may move in memory. Equal deadlines fire in the order in
- * which they were set, so that runs replay. */
+/* Owners may move in memory: timers are named by handles. Equal deadlines fire in the order of setting. */
 struct phx__timers {
     struct phx__mem *mem;
     struct phx__timer *at; /* by handle */
@@ -17,8 +16,7 @@ struct phx__timers {
 
 PHX_PRIVATE void phx__timer_init(struct phx__timers *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__timer_free(struct phx__timers *t);
-/* A stopped timer of this kind and argument. PHX_ENOMEM. Room in the heap is reserved here, so setting it
- * later cannot fail. */
+/* A stopped timer. PHX_ENOMEM. Room in the heap is reserved here, so setting it later cannot fail. */
 PHX_PRIVATE int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *handle);
 PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */

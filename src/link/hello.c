@@ -22,8 +22,7 @@ static uint32_t hello_keys(const struct phx__link_set *s)
     return s->key_count > 0 ? s->key_count : 1;
 }
 
-/* HMAC with one of our keys for an ANSWER, or for this body of a PROOF: over the cluster and all that was
- * said before the macs. */
+/* HMAC with one of our keys, for an ANSWER or this body of a PROOF: the cluster and all before the macs. */
 static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                       const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
@@ -44,8 +43,7 @@ static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, 
     phx__sha_hmac_end(&h, out);
 }
 
-/* The first of our keys that made one of two macs, or PHX__NONE. All are computed, so that the time tells
- * nothing. */
+/* The first of our keys that made one of two macs, or PHX__NONE. All are computed: the time tells nothing. */
 static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__link *l, const uint8_t *proof,
                              size_t size, const uint8_t mac[PHX__MAC], const uint8_t other[PHX__MAC])
 {

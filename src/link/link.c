@@ -9,8 +9,7 @@
 
 /* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 512u
-/* Over TLS the same in its records, and the certificates of a handshake: read in portions of a record, and
- * not more than this in all. */
+/* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
 /* Frames of this size are read in whole numbers, where the stream has as many: what is torn at the end of a

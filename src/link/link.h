@@ -5,8 +5,7 @@
 #include "link/out.h"
 #include "link/state.h"
 
-/* Makes *l (zeroed by the caller, slot, dialer and secure set) from a handle. state: DIALING or HELLO.
- * PHX_ENOMEM. */
+/* Makes *l (zeroed; slot, dialer and secure set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
 PHX_PRIVATE int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle,
                                enum phx__link_state state, uint64_t patience_us);
 /* Closes the handle and frees what it holds; the reason goes to the peer if it can be told. */
@@ -16,8 +15,7 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
 /* Reads once and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
-/* The block in which these bytes of a frame stand, to be held beyond the frame; NULL: they have to be
- * copied. */
+/* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);

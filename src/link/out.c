@@ -14,8 +14,7 @@
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control traffic unread makes us do all of it for nothing: the link is closed.
- * It is several times the largest table with the largest cards. */
+/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
 #define OUT_CONTROL_MAX (64u << 20)
 #define OUT_IOV 64
 
@@ -114,8 +113,7 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* All is written: the block is used again. One that was made for a table or a large card is not kept, or each
- * of a hub's idle links would hold a whole table. */
+/* All is written: the block is used again, but not a large one, or each idle link of a hub would hold one. */
 static void out_reuse_tail(struct phx__link_out *o)
 {
     o->tail->used = 0;

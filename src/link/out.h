@@ -4,8 +4,7 @@
 #include "link/state.h"
 
 #define PHX__LINK_AHEAD (2 * PHX__FRAGMENT) /* l->out.ahead begins with it */
-/* A writer with room for one control frame of at most size bytes; control_end queues what was written. 0, or
- * why there is none. */
+/* A writer with room for a control frame of at most size bytes; control_end queues it. 0, or why not. */
 PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,

@@ -5,8 +5,7 @@
 
 #define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
 
-/* Of a frame of `whole` bytes the first size stand at p. 1: the rest will be read into place, or the link is
- * closed; 0: it will not. */
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
 PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
                                       size_t size, size_t whole);
 /* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into

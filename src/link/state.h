@@ -108,8 +108,7 @@ struct phx__link {
 
 /* What the links ask of the node. */
 struct phx__link_ops {
-    /* The peer has said who it is (not proved yet): 0 go on, PHX_EAGAIN park it (acceptor only), or why it is
-     * refused. */
+    /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
     int (*judge)(phx *ctx, struct phx__link *l);
     /* What to say of this node to l->id, or to whoever answers if that is not known yet. */
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
@@ -118,15 +117,12 @@ struct phx__link_ops {
     /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
-    /* Of a DATA frame only these size bytes have come. 0, or the size of its head, and *out is where its
-     * payload goes, nothing of it there yet and the block held. */
+    /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
     size_t (*place)(phx *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                     struct phx__place *out);
-    /* That payload is all there. It gets the head again, and the payload, or NULL: the place was
-     * overtaken. */
+    /* That payload is all there: the head again, and the payload, or NULL: the place was overtaken. */
     void (*placed)(phx *ctx, struct phx__link *l, const uint8_t *head, size_t size, const uint8_t *payload);
-    /* Where the next fragment of a large message from this node would go: 1 and *out, with no size, held; or
-     * 0. */
+    /* Where this node's next large fragment would go: 1 and *out, with no size, held; or 0. */
     int (*ahead)(phx *ctx, struct phx__link *l, uint32_t from, struct phx__place *out);
     /* Appends about budget bytes of data frames to l->out.stream. Returns how many bytes. */
     size_t (*pull)(phx *ctx, struct phx__link *l, size_t budget);

@@ -55,8 +55,7 @@
  * default. */
 #define OS_UNIX_BUFFER (256 << 10)
 
-/* With these a socket is fit for us from the first moment, without three calls of fcntl, and no child that is
- * started by another thread meanwhile can inherit it. */
+/* A socket born so needs no three calls of fcntl, and no child of another thread can inherit it. */
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
 #define OS_SOCKET_FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #if defined(OS_GNU) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__) \
@@ -68,8 +67,7 @@
 /* Connections that died in the queue are skipped; past this many let the rest of the step run. */
 #define OS_ACCEPT_TRIES 16
 
-/* Buffers per sendmsg. 64 fragments of 64 KiB are more than a socket buffer takes anyway. POSIX guarantees
- * only 16, so a smaller IOV_MAX wins. */
+/* Buffers per sendmsg: 64 fragments are more than a socket buffer takes. POSIX guarantees only 16. */
 #if defined(IOV_MAX) && IOV_MAX < 64
 #define OS_IOV_MAX IOV_MAX
 #else
@@ -327,8 +325,7 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Unlinks the path of a UNIX listener, if it is one. While it still listens nobody can take the path for
- * stale, so the file found there is ours or one that somebody put there after removing ours. */
+/* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
@@ -570,8 +567,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 
 /* ---- Names */
 
-/* Some resolvers give only one of the two, or in a bare container neither. RFC 6761, 6.3, asks libraries to
- * know this name; it also keeps a hostile DNS from moving it off this machine. */
+/* Resolvers may give one of the two or neither (RFC 6761, 6.3). So no hostile DNS can move this name. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
     static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};

@@ -16,8 +16,7 @@
  *  - recv wants size > 0, because 0 means closed by the peer. */
 PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
 
-/* The descriptor that wake makes readable, for hosts that poll everything themselves; -1 if os is not the
- * built-in world. When it is readable and os->wait is not called, drain it. */
+/* What wake makes readable, for hosts that poll by themselves (drain it then); -1: not the built-in world. */
 PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
 PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 
@@ -36,8 +35,7 @@ PHX_PRIVATE int phx__os_samehost_dial(const struct phx_os *os, const struct phx_
 /* Is this, in doubt no, an address of this host? */
 PHX_PRIVATE int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a);
 
-/* The first `capacity` bytes of a file: how many there are, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May block,
- * as files do. */
+/* The first `capacity` bytes of a file: how many, or PHX_EFILE, PHX_EACCES, PHX_EMFILE. May block. */
 PHX_PRIVATE long phx__os_read_file(const char *path, void *out, size_t capacity);
 #ifdef PHX_TLS
 /* Seconds since 1970, for the dates of certificates. */

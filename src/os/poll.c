@@ -261,8 +261,7 @@ static int os_polled_events(short e)
     return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
 }
 
-/* Each look goes round once and begins behind the handle that was reported last, so that the ones at the end
- * get their turn although more are ready than capacity. */
+/* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
 int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 {
     struct os_world *w = (struct os_world *)world;

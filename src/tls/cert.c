@@ -11,8 +11,7 @@
 
 /* ---- Own certificates */
 
-/* Version 1, serial 1, ECDSA with SHA-256, issued by and for CN=node, from 2000 to 9999, a point on P-256
- * follows. It says nothing because nobody reads it. */
+/* Version 1, serial 1, ECDSA with SHA-256, CN=node by CN=node, 2000 to 9999; a point on P-256 follows. */
 static const uint8_t tls_tbs[TLS_TBS] = {
     0x30, 0x81, 0xae, 0x02, 0x01, 0x01,                                                 /* */
     0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02,             /* */
@@ -56,8 +55,7 @@ static void cert_derive_scalar(const struct phx_key *key, const char *cluster, u
     while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
 }
 
-/* A certificate of the public key, signed with the private one: both sides make the same, byte for byte,
- * since BearSSL signs without random numbers (RFC 6979). */
+/* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
     uint8_t hash[32], signature[80];
@@ -226,8 +224,7 @@ static int cert_take_chain(struct tls_pem *pem, const char *name, unsigned char 
 
 static int cert_take_key(struct tls_pem *pem, const char *name, unsigned char *der, size_t size)
 {
-    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need a password that nobody is there to
-     * type. */
+    /* "EC PARAMETERS" may come before; "ENCRYPTED PRIVATE KEY" would need somebody to type a password. */
     if (strcmp(name, "RSA PRIVATE KEY") != 0 && strcmp(name, "EC PRIVATE KEY") != 0
         && strcmp(name, "PRIVATE KEY") != 0)
         return 0;

@@ -158,8 +158,7 @@ static void tls_pin_cert_end(const br_x509_class **self)
     ((struct tls_pin *)(void *)self)->certs++;
 }
 
-/* Which of our keys it shows. That it has the private half is for the engine to see: it is given the public
- * key that we know, not the one that came. */
+/* Which of our keys it shows. The engine sees whether it has the private half: it gets the key we know. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;

@@ -261,8 +261,7 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
-/* A window of 0 is possible: the target is full. next is not compared with anything, since only the source
- * knows what it has sent. */
+/* A window of 0 is possible: the target is full. Only the source knows what next may be. */
 void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
     size_t start;

@@ -25,8 +25,7 @@ struct phx__data {
     const uint8_t *payload;
     size_t size;
 };
-/* Writes the head of a DATA frame with `size` bytes of payload to follow: PHX__DATA_HEAD or
- * PHX__DATA_FIRST_HEAD bytes, and 4 more with SEEN. */
+/* The head of a DATA frame with d->size bytes to follow: PHX__DATA_HEAD or _FIRST_HEAD, 4 more with SEEN. */
 PHX_PRIVATE void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
 PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d);
 /* Decodes the head of a frame of which only the first size bytes are here: the head's size, or 0 if not all
@@ -56,8 +55,7 @@ PHX_PRIVATE int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__
 /* What line i stands for; *flags are those of the DATA frame. */
 PHX_PRIVATE void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__frame *f,
                                           uint32_t i, struct phx__data *d, int *flags);
-/* Begin with the number of lines, put as many, and end with what is common; d->size bytes of payload
- * follow. */
+/* Begin with the number of lines, put as many, and end with what is common; d->size bytes follow. */
 PHX_PRIVATE size_t phx__wire_data_begin_cast(struct phx__writer *w, int flags, int hops, uint32_t count);
 PHX_PRIVATE void phx__wire_data_put_cast_line(struct phx__writer *w, int flags, const struct phx__data *d);
 PHX_PRIVATE void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags,

@@ -15,8 +15,7 @@ static const struct phx__field wire_hello[] = {
     PHX__BYTES(phx__hello, id), PHX__NUMBER(phx__hello, incarnation), PHX__BYTES(phx__hello, nonce),
 };
 
-/* The macs of ANSWER and PROOF stand last, so that what they cover is a prefix of the body as it was sent,
- * and nobody has to encode again what it wants to verify. */
+/* The macs of ANSWER and PROOF stand last, so what they cover is a prefix of the body as it was sent. */
 static const struct phx__field wire_answer[] = {
     PHX__NUMBER(phx__answer, version), PHX__NUMBER(phx__answer, features), PHX__BYTES(phx__answer, id),
     PHX__NUMBER(phx__answer, incarnation), PHX__BYTES(phx__answer, nonce), PHX__NUMBER(phx__answer, own.seq),

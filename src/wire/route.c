@@ -35,8 +35,7 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put writes "none" for what the other side would refuse, and "none" may not stand in a card. Such
- * addresses are left out, since one of them in our card would cost us every link. */
+/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
 static int wire_address_is_good(const struct phx_address *a)
 {
     uint8_t data[WIRE_ADDRESS_MAX];
@@ -72,8 +71,7 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     }
 }
 
-/* Ascending and disjoint in one pass: each begins above where the one before ended. That also lets names
- * build its index without sorting what a peer sent. */
+/* Ascending and disjoint: each begins above the end of the one before, and names need not sort them. */
 static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
@@ -137,8 +135,7 @@ static const struct phx__field wire_card_part[] = {
     PHX__NUMBER(phx__card_part, offset),
 };
 
-/* The version is never 0, which says "no card" in an entry. A part is never empty, so that parts always make
- * progress and a peer cannot send them for ever. */
+/* Version 0 says "no card" in an entry. A part is never empty: a peer cannot send parts for ever. */
 static int wire_card_part_is_sound(const struct phx__card_part *c)
 {
     if (c->version == 0 || c->size == 0 || c->total < WIRE_CARD_MIN
@@ -205,8 +202,7 @@ static int wire_entry_is_sound(const struct phx__entry *e)
     return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
 }
 
-/* The card itself is not decoded: most are copies of what the receiver has, and whoever wants one calls
- * phx__wire_route_get_card. */
+/* The card itself is not decoded: most are copies of what the receiver has. */
 int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
 {
     if (!r->bad && r->left == 0)

@@ -45,8 +45,7 @@ int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size
     rest = phx__buf_get_u32(&r);
     if (r.bad)
         return 0;
-    /* Refused as soon as it can be: another protocol (an HTTP client, a port scanner) fails here on its first
-     * four bytes, and no buffer gets its size from an unauthenticated peer. */
+    /* Refused at once: another protocol fails on its first four bytes, and no stranger sizes a buffer. */
     if (rest < PHX__WIRE_HEADER - PHX__WIRE_FIELD || rest > WIRE_SIZE_MAX)
         return PHX_EPROTO;
     *used = rest + PHX__WIRE_FIELD;
@@ -77,8 +76,7 @@ size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
     return start;
 }
 
-/* A frame that no receiver would take must not leave: it makes the writer bad, which its owner checks
- * anyway. */
+/* A frame that no receiver would take must not leave: it makes the writer bad, which its owner checks. */
 void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more)
 {
     size_t rest;

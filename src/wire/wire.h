@@ -60,9 +60,8 @@ PHX_PRIVATE void phx__wire_end(struct phx__writer *w, size_t start);
 /* The same if `more` bytes of the frame follow from a block of their own. */
 PHX_PRIVATE void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more);
 
-/* Frames of fixed size are tables of fields: where each stands in its struct, and how many bytes it has as a
- * number or as plain bytes; an address has neither. An error is an int, sent as its positive
- * value in a u16. */
+/* Frames of fixed size are tables of fields: place in the struct, and size as a number or as plain bytes; an
+ * address has neither. An error is an int, sent as its positive value in a u16. */
 struct phx__field {
     uint16_t at;
     uint8_t number, bytes;
