@@ -19,8 +19,8 @@
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
  * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a lone
- * message leaves as soon as it did before:
+ * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each, and a
+ * lone message leaves as soon as it did before:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
  *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
