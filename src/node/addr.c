@@ -1,16 +1,14 @@
 /* addr.c - how this node is seen from outside: its own addresses, learnt from its links. */
-/*
- * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
+/* A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
  *  1. Our end of the link, for listeners on all interfaces. This is a fact.
  *  2. What the peer sees ("observed" in src/WIRE.md). This is hearsay: two peers at two hosts must agree.
- *      - The peer dialled us: then this address, port and all, led to us, through a forwarded port perhaps.
- *      - We dialled: then it is our address after all translation, with the port of this connection. If the
- *        port came through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the
- *        outside host with our listening port is worth a try. (To dial from the listening port itself, TCP
- *        needs SO_REUSEPORT, and others could take our connections.)
- *     Such an address is only a candidate: a dial proves who answers. A wrong one costs others one dial a
- *     minute that gives way (dial/slot.c).
+ *      - The peer dialled us: this address, port and all, led to us, through a forwarded port perhaps.
+ *      - We dialled: it is our address after all translation, with this connection's port. If the port came
+ *        through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the outside host
+ *        with our listening port is worth a try. (To dial from that port itself, TCP needs SO_REUSEPORT, and
+ *        others could take our connections.)
+ *     A dial proves who answers. A wrong address costs others one dial a minute that gives way (dial/slot.c).
  *
  * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays. */
 #include "node/addr.h"

@@ -33,12 +33,10 @@ void phx_config_init(struct phx_config *cfg)
 int phx_detector_preset(struct phx_detector *d, int preset)
 {
     static const struct phx_detector presets[] = {
-        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many home
-         * routers and firewalls after 120 s. */
+        /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
         { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
         { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a lost packet
-         * (sent again after 200 ms and more) or a page fault may use up. */
+        /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
         { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
     };
 

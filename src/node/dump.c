@@ -1,10 +1,9 @@
 /* dump.c - phx_dump: all that one node knows of the network, as JSON for programs or DOT for graphviz. */
-/*
- * A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
+/* A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
  * that wants the whole picture of a large network asks several nodes: ids are the same everywhere.
  *
- * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text is
- * ASCII: what a path may hold beyond that is escaped. */
+ * Names and incarnations are strings: not all JSON readers keep integers above 2^53. All text is ASCII:
+ * what a path may hold beyond that is escaped. */
 #include "node/base.h"
 
 /* Ranges of names in the label of a node: a picture is not a list. */

@@ -1,8 +1,6 @@
 /* explain.c - all that is known of one node and why, as text for people. */
-/*
- * "Why is node 3f2a unreachable?" The answer lies in five rooms: names, route, link, detect and dial. Here it
- * is laid side by side, one `key: value` per line; phoenix.h lists the keys. Times are ages in milliseconds,
- * as of the last step, since only the host knows what its clock means. */
+/* One `key: value` per line, from names, route, link, detect and dial; phoenix.h lists the keys. Times are
+ * ages in milliseconds, as of the last step, since only the host knows what its clock means. */
 #include "node/base.h"
 
 /* Lines of one kind, so that a text stays readable in a large network. */

@@ -1,31 +1,24 @@
 /* frames.c - frames in go to their room, control frames of the rooms go out. */
 #include "node/base.h"
 
-/* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
-#define FRAMES_CARD_INLINE 16384u
-/* Bytes of a CARD frame around its part of the card. */
-#define FRAMES_CARD_HEAD 64u
+#define FRAMES_CARD_INLINE 16384u /* larger cards travel in CARD frames just before their UPDATE */
+#define FRAMES_CARD_HEAD 64u      /* bytes of a CARD frame around its part of the card */
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
-/* Of 29 bytes each. */
-#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29)
-/* Bytes of an ACK frame around its returns. */
-#define FRAMES_ACK_HEAD 96u
-/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
-#define FRAMES_LONG_QUEUE 262144u
+#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
+#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
+#define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
-/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
- * neighbours must not lose one of them meanwhile. */
+/* Closes the link when it writes in this step: a room that goes through its neighbours must lose none. */
 static void frames_break(phx *p, struct phx__link *l)
 {
     l->end.broken = PHX_ENOMEM;
     p->set.ops->wants(p, l);
 }
 
-/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
- * link that it goes to; NULL: there is none, or no memory. */
+/* Begins a control frame of at most `size` bytes: its link; NULL: there is none, or no memory. */
 static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
     struct phx__link *l = phx__node_link(p, nbr);
@@ -33,8 +26,7 @@ static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct 
     return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
-/* A frame lost for lack of memory would leave the neighbour with a wrong picture: the link breaks,
- * and its successor starts with everything. */
+/* A lost frame would leave the neighbour wrong: the link breaks, and its successor starts with everything. */
 static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_out_control_end(&p->set, l, w) != 0)
@@ -439,8 +431,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                         size_t raw_size)
 {
-    /* A link that was replaced by another one waits for its end: what still comes on it is older than what
-     * came on its successor. */
+    /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {

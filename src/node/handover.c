@@ -11,26 +11,21 @@
  * until all nodes have it. A HAND may be lost, doubled or late. A late one does not mean names that the giver
  * got back later: they are held by a higher epoch than it had seen when its host gave them away (`epoch`).
  *
- * The heir takes only what the named giver holds at present, by what the heir itself knows, in the life that
- * is named: no HAND takes names from a third node. This is no proof: a member that writes another's id as the
- * giver is believed, as in a card. All who have the key are trusted alike (WIRE.md, section 9).
+ * The heir takes only what it knows the named giver to hold, in the life that is named: nothing of a third
+ * node. A member that names another as the giver is believed: all are trusted alike (WIRE.md, section 9).
  *
  * If the heir fails or leaves, the giver keeps the names. A giver that leaves releases its other names at
  * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 #include "node/handover.h"
 
-/* Bytes of a HAND frame, header included, at most. */
-#define HANDOVER_FRAME 96u
+#define HANDOVER_FRAME 96u /* bytes of a HAND frame, header included, at most */
 /* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
-/* Ranges under way at once. Each costs a frame every 2 s, and all are searched for each name that is lost. */
-#define HANDOVER_MAX 1024u
-/* A range has several only where others have taken names meanwhile. The rest comes with the next HAND. */
-#define HANDOVER_STRETCHES 64
+#define HANDOVER_MAX 1024u /* ranges at once: each costs a frame every 2 s, and a look for each lost name */
+#define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
-/* 1 if what *range begins with is being handed to this heir (NULL: any), or 0. *out: how far that holds, to
- * the end of the range at most. */
+/* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
@@ -74,8 +69,7 @@ static void handover_drop(struct phx__node_handover *h, uint32_t i)
     memmove(h->at + i, h->at + i + 1, (h->count - i) * sizeof *h->at);
 }
 
-/* 1 if this node holds nothing of it any more. Names that were released and assumed again are another claim.
- * What the heir has taken from the beginning is cut off. */
+/* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
 static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
@@ -139,8 +133,7 @@ void phx__node_handover_free(struct phx__node_handover *h)
     phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
 }
 
-/* What of this range a node holds by claims up to this epoch, as this one knows: at most `most` stretches,
- * adjacent ones joined. How many, or PHX_ENOMEM. */
+/* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
 static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
                          struct phx_range *out, int most)
 {

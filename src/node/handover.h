@@ -4,8 +4,7 @@
 #include "node/env.h"
 
 struct phx__node_handover_ops {
-    /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
-     * PHX_ENOMEM. */
+    /* The first stretch of *range that node holds by a claim up to this epoch: 1 and *out; 0; PHX_ENOMEM. */
     int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                 struct phx_range *out);
     void (*release)(void *ctx, const struct phx_range *range);
@@ -31,12 +30,10 @@ struct phx__node_handover {
 PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                                         const struct phx__node_handover_ops *ops);
 PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
-/* This node holds the range by claims up to this epoch, and gives it to the heir: 0, PHX_ENOTFOUND (it does
- * not hold all), PHX_ESTATE (some goes to another), PHX_ELIMIT, PHX_ENOMEM. */
+/* 0, PHX_ENOTFOUND: not all of it is held, PHX_ESTATE: some goes to another, PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                                         uint64_t epoch, uint64_t now);
-/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
- * nobody): 1 and *out, or 0. */
+/* Cuts *rest behind the next stretch that is not handed to this heir (NULL: to nobody): 1 and *out, or 0. */
 PHX_PRIVATE int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                                         struct phx_range *rest, struct phx_range *out);
 /* Names have changed. The timer fired. */

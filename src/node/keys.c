@@ -1,6 +1,5 @@
 /* keys.c - which keys a node has, where it may speak, and how often it logs what failed. */
-/*
- * A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
+/* A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
  * a running cluster in three rounds over all nodes, in any order within a round:
  *
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
@@ -146,8 +145,7 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
- * 65,535 reasons; those that we do not know count as one. */
+/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {

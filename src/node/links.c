@@ -1,6 +1,5 @@
 /* links.c - the node's connections: listeners, dials, one link per pair, reading and writing. */
-/*
- * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
+/* Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
  * sides follow without asking each other (links_judge):
  *
  *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
@@ -8,24 +7,18 @@
  *    is decided, so that the loser is refused only when the winner stands.
  *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
  *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
- *  - A HELLO from a node that we have a link with, by a link it dialled itself, means that it has lost that
- *    link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, heartbeats
- *    find out.
- *  - A higher incarnation replaces everything of a lower one.
- */
+ *  - A HELLO from a node that had dialled the link we have with it means that it has lost that link: the old
+ *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
+ *  - A higher incarnation replaces everything of a lower one. */
 #include "node/links.h"
 
-/* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
- * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
- * waits in the listen queue. Dials are bounded by cfg.max_dials. */
+/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
+ * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
 #define LINKS_UNAUTHENTICATED 256u
 #define LINKS_FAIR_TIME (250 * PHX__MS)
-/* Connections accepted per listener and step. */
-#define LINKS_ACCEPTS 64
-/* A listener that ran out of descriptors looks again after this. */
-#define LINKS_PAUSE (500 * PHX__MS)
-/* Bytes written to one link in one step. */
-#define LINKS_WRITE_LIMIT (1u << 20)
+#define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
+#define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -118,8 +111,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     int64_t before = 0;
 
-    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
-     * like, and a hub with another key is dialled for ever. */
+    /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
@@ -191,8 +183,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     past->lost_error = reason;
 }
 
-/* A callback of the host may call anything, also what calls dial, and dial must not be called while it dials:
- * cfg.dial is asked later in the step. So is TCP where the way within the host led to the wrong one. */
+/* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
@@ -668,9 +659,8 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
     out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
 }
 
-/* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
- * dialled it, the other side may not have seen our proof yet, and would be without any link for a moment
- * if it saw the old one end first: it will close the old one itself, or our patience does. */
+/* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
+ * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old);
@@ -729,8 +719,7 @@ static int links_up(phx *p, struct phx__link *l)
         links_replace(p, old, l->dialer);
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
-        /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked
-         * behind them are to be judged by the link there is. */
+        /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
         p->peers.at[l->peer].link = l->slot;
         err = phx__dial_up(&p->dial, l->peer, attempt);
@@ -818,9 +807,8 @@ static void links_write_one(phx *p, struct phx__link *l)
         links_watch(p, l);
 }
 
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
- * brings about leave in the same write, and do not make a step of their own. Others that are listed
- * meanwhile are for the next step. */
+/* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
+ * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
     uint32_t i, count = p->links.writer_count;

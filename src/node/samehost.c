@@ -1,6 +1,5 @@
 /* samehost.c - links with processes of this host: the second listener, and when TCP is the way after all. */
-/*
- * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+/* os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *

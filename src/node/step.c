@@ -12,35 +12,27 @@
  *   5. routing tells the neighbours what changed, once no link has more to read;
  *   6. each link writes what waits on it, and links that were closed are freed.
  *
- * This file takes no decision that a room could take.
- */
+ * This file takes no decision that a room could take. */
 #include "node/links.h"
 
-/* What could not be taken in for lack of memory is looked at again after this. */
-#define STEP_LATE (500 * PHX__MS)
-/* So much memory of messages that are over is kept for the next ones: two of the largest with the default
- * limits. What was not needed for so long is given back. */
+#define STEP_LATE (500 * PHX__MS) /* what was not taken in for lack of memory is looked at again after this */
+/* Memory of finished messages kept for the next: two of the largest by default. Unused so long, it goes. */
 #define STEP_SPARE_BYTES ((size_t)34 << 20)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
-/* Deadlines handled in one step. */
-#define STEP_TIMERS 10000
-/* Readiness asked for at once. */
-#define STEP_READY_MOST 128
+#define STEP_TIMERS 10000 /* deadlines handled in one step */
+#define STEP_READY_MOST 128 /* readiness asked for at once */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
+/* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often it can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right predictions up to
- * STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for that many reads; a
- * host that sleeps still wakes for them, as their descriptors stay readable.
- *
- * The link that should be ready now, or NULL: there is no prediction. */
+/* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
+ * when it wakes, and from wait(). Often it is the same each time, or at a relay the two ends of a
+ * conversation in turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right
+ * predictions up to STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for
+ * that many reads; a host that sleeps still wakes for them, as their descriptors stay readable. */
 static struct phx__link *step_predict(const phx *p)
 {
     const struct phx__links *s = &p->links;
@@ -54,9 +46,8 @@ static struct phx__link *step_predict(const phx *p)
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
 }
 
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
+/* 1: a link was read. If it had nothing, the prediction was wrong and cost this step its one system call: the
+ * next step, which is to come at once, calls wait(). */
 static int step_read_predicted(phx *p)
 {
     struct phx__link *l = step_predict(p);
@@ -243,8 +234,7 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
-    /* The card first: when a node is found to have left, its names must be gone already, or what is rescued
-     * from it would be sent to it again. */
+    /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
@@ -385,10 +375,9 @@ static void step_timers(phx *p)
         p->step.more = 1;
 }
 
-/* Leaving has two parts. While messages are pending or names being handed, and until shortly before the
- * end, all goes on but that nothing new is taken. Then acks that are owed and a card that says goodbye go
- * out. Neighbours close their ends when they have read it, so nothing that was written is lost with the
- * connection; at the end of the drain the links close all the same. */
+/* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
+ * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
+ * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
     struct phx__link *l;

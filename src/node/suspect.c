@@ -1,6 +1,5 @@
 /* suspect.c - what travels for failure detection: rumours that a node is silent, and probes. */
-/*
- * detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
+/* detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
  *
  * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
  * are to check it. If each of N nodes of a mesh passed it on to all, that would be N^2 frames. So neighbours
@@ -12,10 +11,8 @@
  * for the moment in which routing is still at work, or has lost something. */
 #include "node/suspect.h"
 
-/* Bytes of a SUSPECT or PROBE frame, header included, at most. */
-#define SUSPECT_FRAME 64u
-/* How many nodes are asked about a node that was lost. */
-#define SUSPECT_PROBES 2u
+#define SUSPECT_FRAME 64u /* bytes of a SUSPECT or PROBE frame, header included, at most */
+#define SUSPECT_PROBES 2u /* how many nodes are asked about a node that was lost */
 /* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 

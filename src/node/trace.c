@@ -1,6 +1,5 @@
 /* trace.c - phx_trace: which nodes a message passes on its way, how far they are, and why. */
-/*
- * As traceroute does it, but with routers that know the question:
+/* As traceroute does it, but with routers that know the question:
  *
  *      asker          relay 1          relay 2          target
  *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
@@ -17,12 +16,9 @@
  * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 #include "node/trace.h"
 
-/* Bytes of a TRACE frame, header included, at most. */
-#define TRACE_FRAME 64u
-/* By then silent links are detected: a later answer tells of another network. */
-#define TRACE_PATIENCE (5 * PHX__SECOND)
-/* Under way at once: each waits for at most 255 answers, and all are searched for each answer. */
-#define TRACE_MAX 16u
+#define TRACE_FRAME 64u /* bytes of a TRACE frame, header included, at most */
+#define TRACE_PATIENCE (5 * PHX__SECOND) /* silent links are detected by then: the network is another one */
+#define TRACE_MAX 16u /* under way at once: each waits for up to 255 answers, and each answer searches all */
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
