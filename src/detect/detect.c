@@ -39,34 +39,31 @@
  *
  * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
  * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
- * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use.
- *
- * On a link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
+ * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use. On a
+ * link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
- * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
- * 5 s. A stall is a step that comes later than the earliest timer asked for. Then the gap between the two
- * steps does not count: accusations are timed on a *waking clock*, which is the host's clock minus all
- * stalls, so that one addition moves every deadline of every link. A host that is late at every step accuses
- * nobody; links that its sockets report as broken still go down. Since a deadline may have had no time left,
- * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
- * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
+ * But a host may rightly sleep as long as there is nothing to do. So a stall is a step that comes later than
+ * the earliest timer asked for. Then the gap between the two steps does not count: accusations are timed on a
+ * *waking clock*, which is the host's clock minus all stalls, so that one addition moves every deadline of
+ * every link. A host that is late at every step accuses nobody; links that its sockets report as broken still
+ * go down. Since a deadline may have had no time left, nobody is accused before all input that waited has
+ * been read once (`blind`). A node that gets more input than it can read never reaches that point, so `blind`
+ * ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
- * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
- * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
+ * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
+ * A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
  * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked.
- *
- * How heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
+ * time at which something must be sent, received or checked. How heartbeats, rumours and probes travel, and
+ * how links are closed, is the node's affair. */
 #include "detect/detect.h"
 
-/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
- * any timeout_us that works on real networks. If timeout_us is shorter than twice this, half of it counts. */
+/* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
 /* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
@@ -253,8 +250,7 @@ static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *time
     return *timer != 0;
 }
 
-/* When to look at a node again, on the waking clock. Few nodes need a timer: it is made when needed, and
- * without memory for it the shared timer fires in its place. */
+/* When to look at a node again; waking. Without memory for its timer the shared one fires instead. */
 static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
     uint64_t at = detect_sum(waking, d->stalled);

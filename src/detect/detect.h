@@ -80,14 +80,12 @@ PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
 /* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
-/* A step begins. Call it before any other of these functions and before timers are taken. A step that is
- * much later than the earliest timer is an own stall: deadlines move by the gap. */
+/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* The contents of a heartbeat to this neighbour, which counts as sent: the time within which we send
- * again, and whether the neighbour is a monitor. */
+/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
 PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);

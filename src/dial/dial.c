@@ -16,19 +16,18 @@
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
  * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
- * of the host recurses through the transport. A dial that ends while a target waits sets off the timer of the
- * first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * of the host recurses through the transport. A dial that ends sets off the timer of the first in the queue.
+ * While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too,
- * for it may be the only one that can (the peer is behind a NAT, or not told of us yet).
- *
- * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
- * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
+ * it may be the only one that can (the peer is behind a NAT, or not told of us yet). A peer reached only
+ * through relays is dialled at least once a minute, and at once when its card has new addresses, when
+ * somebody first sends to it, when it comes back, and when this node has moved.
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node share
- * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time. rate.c
- * says how many it gets in the long run.
+ * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
+ * the long run (rate.c).
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
@@ -36,13 +35,12 @@
  * small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
- * round early or gives an address up. Nothing is given up for good: an address that seems to be this node
- * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
- * node at all of whose addresses others have proved to live, such as a process that was started again.
+ * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
+ * stranger may have said so, or it has moved), or all of a node that others have proved to live at, such as a
+ * process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
- * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
-#include "dial/dial.h"
+ * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once.
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
  * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
@@ -50,8 +48,7 @@
 #define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake, or two, over a slow path. The jitter keeps a node that learns
- * of a thousand others from dialling them all at once. */
+/* The other side's start over a slow path, and a jitter: a thousand new nodes are not dialled all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
@@ -383,8 +380,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;
-    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list 127.0.0.1,
-     * and every host has somebody there. Then the other addresses are still to try. */
+    /* It may be another node that has a link with us (cards list 127.0.0.1): then others are tried. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
         dial_abandon_all(d, t);
@@ -399,8 +395,7 @@ static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_targe
     return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
 }
 
-/* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
- * the private address of a far network, should not keep a good one waiting in each round. */
+/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
 static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;

@@ -23,8 +23,7 @@ struct phx__dial_ops {
     void (*abandon)(void *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(void *ctx);
-    /* The addresses of a node for which phx__dial_set_addrs was called, as they are now, at most
-     * PHX__DIAL_ADDRESSES: how many. NULL: they are all kept here. */
+    /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
@@ -49,8 +48,8 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                const uint64_t *now, const struct phx__dial_limits *limits,
                                const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
-/* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
- * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
+/* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
+ * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
@@ -59,8 +58,7 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
-/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here).
- * Without it a PHX_EDUPLICATE may come from anybody: other addresses are tried, and a hub is dialled on. */
+/* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
  * for ten times retry_max. Dials that are over or abandoned are ignored. */

@@ -11,9 +11,9 @@
  *     for the loopback: there the victim would be this very machine.
  *   - all together: 1024 times, then 64 a second, which a full mesh of the default size never notices.
  *
- * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
- * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are
- * the user's word and have no rate. */
+ * A dial that leads to a node is given back to its host and to all together: a victim is no node, and 400
+ * processes of one machine that start again, at new ports, need not wait. Hubs are the user's word and have
+ * no rate. */
 #include "dial/rate.h"
 
 static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };

@@ -9,8 +9,7 @@ PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const s
                                          uint32_t count, unsigned which, uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
-/* A node has proved that it lives at this address: what was spent on it does not count. paid: the dial that
- * showed it was spent, and is given back to its host and to all together. */
+/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
 PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
 
 #endif

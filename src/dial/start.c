@@ -30,8 +30,7 @@
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* A node that gets no answer, or not the right one, asks again after this, and dials all the same
- * START_WAIT_US after the last news. */
+/* Without the right answer a node asks again after this, and dials START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
 #define START_WAIT_US PHX__SECOND
 /* Nor does news after news keep it waiting longer than this in all. */

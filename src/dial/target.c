@@ -1,12 +1,10 @@
 /* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. ops.addresses tells them from the cards when they are needed: when somebody sends to the node,
- * when it becomes a pick, or when so many others are gone that all may be dialled. Without ops.addresses
- * every node has its target at once.
- *
- * A target that finds no memory when it is needed is tried again with the next of these events.
+ * max_links nodes nearly all are never dialled, and of them only is kept that they have addresses.
+ * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
+ * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
+ * next of these events. Without ops.addresses every node has its target at once.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */

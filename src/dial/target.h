@@ -53,8 +53,7 @@ struct phx__dial_targets {
     uint32_t pick_count;
 };
 
-/* A target at rest for a node, or for a hub (PHX__NONE). NULL: no memory, nothing changed. Targets may move
- * in memory, here and in phx__dial_target_wake. */
+/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */

@@ -10,10 +10,9 @@
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so.
- *
- * It does not know whether a node is reachable, what is on its way to a name, how a card travels, or when.
- * Index numbers of nodes may be used again after phx__names_forget, so take the conflicts before.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
+ * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
+ * whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
@@ -92,8 +91,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more. What does not fit is
- * given up, and the application told, rather than held in secret. */
+/* What does not fit into a card, e.g. after a hostile one cut ours, is given up, and the application told. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];

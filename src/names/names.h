@@ -29,8 +29,7 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
-/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest ours
- * as if its card had just come. As phx__names_set. */
+/* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for

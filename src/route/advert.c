@@ -1,22 +1,19 @@
 /* advert.c - which neighbour must be sent which entry, and when. */
-/*
- * The essay of route.c, point 2, says which updates are redundant. This file is that rule (advert_covered),
- * the entries that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
+/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_covered), the entries
+ * that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, the rule would be evaluated a thousand times for each link that comes up, with
- * nearly always the same result: the hub advertises. So one neighbour, the next hop for most destinations,
- * is the *delegate*. A destination is delegated if the delegate advertises it at least as well as we do.
- * Neighbours adjacent to the delegate, by its own entry, need no updates about delegated destinations: that
- * is the case of advert_covered in which w is the delegate. The others are few: they are in a list, and the
- * dirty ones among them stand in front of all that are dirty. Whether a destination is delegated changes only
- * with the destination, so only dirty ones are examined. After a loss, and where an entry that was sent may
- * have to be corrected, all destinations are checked as if there were no delegate.
- */
+ * In a crowd that starts, the rule has nearly always the same result for each link that comes up: the hub
+ * advertises. So one neighbour, the next hop for most destinations, is the *delegate*. A destination is
+ * delegated if the delegate advertises it at least as well as we do. Neighbours adjacent to the delegate, by
+ * its own entry, need no updates about delegated destinations: that is the case of advert_covered in which w
+ * is the delegate. The others are few: they are in a list, and the dirty ones among them stand in front of
+ * all that are dirty. A destination becomes delegated, or not, only when it changes, so only dirty ones are
+ * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
+ * checked as if there were no delegate. */
 #include "route/route.h"
 
-/* Isolated changes are advertised at once. In a burst the wait before the next message doubles from 1 ms up
- * to the 20 ms of the paper's merging, less where few nodes are known and a start is over in 20 ms; after a
- * pause of twice the wait it starts over. */
+/* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
+ * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -44,8 +41,7 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
     return but != PHX__NONE && but != v;
 }
 
-/* Is w known to be next to neighbour j? 2: by w's own entry, so w has decided what to advertise to j of all
- * that it had advertised to us before. 1: by j's entry or a hash, which say nothing of what w has done. */
+/* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
@@ -151,8 +147,7 @@ static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t n
     return nbr == r->delegate || advert_says_next(r, r->delegate, nbr);
 }
 
-/* Notes whether v is delegated, and whether v is a neighbour adjacent to the delegate. Without memory for
- * the list there is no delegate, and everything is checked. */
+/* Notes whether v is delegated, and adjacent to the delegate. No memory for the list: no delegate. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = &r->table.at[v];
@@ -191,8 +186,7 @@ static void advert_choose_delegate(struct phx__route *r)
             advert_mark(r, v);
 }
 
-/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or
- * are in the list a second time. */
+/* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
 static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
@@ -208,8 +202,7 @@ static void advert_sort_undelegated(struct phx__route *r)
     r->undelegated.count = kept;
 }
 
-/* Notes what has changed, and moves the destinations that must be checked against every neighbour to the
- * front of the dirty list: how many. */
+/* Moves the dirty destinations that must be checked for every neighbour to the front: how many. */
 static uint32_t advert_sort_dirty(struct phx__route *r)
 {
     uint32_t i, count = 0;
@@ -233,8 +226,7 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Puts the entries that neighbour n needs into out, after the *put that are there: of all destinations (list
- * NULL) or of those in a list. 1 if memory was short. */
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
 static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put)
 {
@@ -276,8 +268,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on every node that relied on our links with these nodes knows that the links are gone. What
- * cannot be taken out for lack of memory is taken out when there is a link again. */
+/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;

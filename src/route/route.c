@@ -1,44 +1,41 @@
 /* route.c - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
-/*
- * The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
+/* The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
  * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
  * its neighbours. Three things are done differently, for reasons that simulation gave.
  *
  * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
- *    destination behind it, which makes the destination unreachable for all nodes until its owner answers.
- *    Here a node may switch at once to any neighbour whose distance is *feasible*: below the least distance
- *    that the node itself has advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
- *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
- *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
- *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
- *    advertised has no feasible distance: every offer is feasible, as usual in a dense mesh, because of 2.
+ *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
+ *    switch at once to any neighbour whose distance is *feasible*: below the least distance that the node
+ *    itself has advertised at that number (DUAL; Babel, RFC 8966, section 3.5.1). Every node that routes
+ *    through this one has received a distance at least as large, so no loop can arise at any instant. A node
+ *    without a feasible offer sends a request for a newer number towards the owner (section 3.8). For a
+ *    destination that was never advertised every offer is feasible: the usual case in a dense mesh, because
+ *    of 2.
  *
- * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
- *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
- *    (advert_covered):
- *      a. j itself offers v as well as we can, or is next to v;
- *      b. some w next to j offers us v at least as well: w advertises v to j;
- *      c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
- *         same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
+ * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
+ *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
+ *     a. j itself offers v as well as we can, or is next to v;
+ *     b. some w next to j offers us v at least as well: w advertises v to j;
+ *     c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
+ *        same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
  *    If w is strictly nearer to v than we are, any evidence that w is next to j is enough: w cannot rely on
- *    us for j. If w is only as near as we are, w's own entry for j is needed, and for this reason no node
- *    waits for ever: a node decides in one go what to advertise to whom, so when w's entries for v and for j
- *    reach us, w has already decided about (j, v): w has advertised v to j, or relies on an x that had
- *    decided before w. Time does not run in circles, so the first node in that chain has advertised. After a
- *    loss the chain may be broken; then only a w that is strictly nearer to v counts, which cannot rely on
- *    us. If a link is replaced, or comes back before its loss was advertised, everything that was advertised
- *    over the old link is advertised again (route_relinked): others may rely on us for that.
+ *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
+ *    node decides in one go what to advertise to whom, so when w's entries for v and for j reach us, w has
+ *    already decided about (j, v): w has advertised v to j, or relies on an x that had decided before w. Time
+ *    does not run in circles, so the first node in that chain has advertised. A loss may break the chain;
+ *    after it only a w that is strictly nearer counts. If a link is replaced, or comes back before its loss
+ *    was advertised, everything that was advertised over the old link is advertised again (route_relinked):
+ *    it may be lost, and others may rely on us for that.
  *
- * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
- *    both quiet disagree twice, they exchange summaries and advertise to each other what differs.
+ * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
+ *    quiet and disagree twice exchange summaries and advertise to each other what differs.
  *
- * A route that gets worse is always advertised, and at once: an entry that was sent to a neighbour stays
- * true or is corrected. Routes that get better in bursts are paced (advert.c), so that all entries that wait
- * for a neighbour leave as one message. The paper's order of priorities, (1) connections, (2) the own table,
- * (3) the neighbours' tables, is the order of work in a step (step.c).
+ * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
+ * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
+ * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
+ * the order of work in a step (step.c).
  *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
- */
+ * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
 #include "route/route.h"
 
 /* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
@@ -51,26 +48,22 @@
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
 #define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
-/* An unreachable destination is remembered, with its number and feasible distance, for a day, so that old
- * information cannot come back as new, and so that a partition finds its other half again. */
+/* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
-/* The table is quiet when it has not changed for a second, and 20 ms longer for each known node beyond 64.
- * While hundreds of nodes start on a few cores, a second without news only means that the others have no
- * processor; digests differ then, and a summary on each link would keep the processors busy for good. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
+ * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* A new life has a higher incarnation, but no honest node leaps this far at once (phoenix.h asks for less
- * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. A lie that could leap anywhere
- * would give the highest incarnation of all, above which the owner cannot rise. By leaps of this size that
- * takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
+/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
+ * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
+ * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that rises above a lie by two leaps, of which others know only the second, looks like a liar to
- * them: all rises within 30 s, in which a digest repairs what was lost, are together less than one leap. The
- * rest of the leap is for numbers that run out. */
+/* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
+ * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
@@ -186,8 +179,7 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
            || (seq == d->feasible_seq && hops < d->feasible_hops);
 }
 
-/* Which of several equal next hops a node prefers, by rendezvous hashing over the three ids, so that the
- * gateways of a site share the load. */
+/* The preference among equal next hops, by rendezvous hashing: the gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
     return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
@@ -278,8 +270,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* Chooses the next hop, and sends a request if there is no route, or if a shorter one is not feasible, which
- * only a newer number makes usable. */
+/* Chooses the next hop. If there is no route, or a shorter one is not feasible, asks for a newer number. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
@@ -365,8 +356,7 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 
 /* ---- What comes in --------------------------------------------------------------------------- */
 
-/* The owner was restarted under its old id: nothing of the former incarnation counts, except that neighbours
- * with a route through us must still receive its retraction: the advertised hops stay. */
+/* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
@@ -494,8 +484,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
 
     if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
-    /* An entry of a life that the owner does not lead, as far as we know the owner, though the sender may
-     * only repeat it. Only the owner itself is believed if it leaps. */
+    /* A life that the owner does not lead, as far as we know. Only the owner is believed if it leaps. */
     if (d != NULL && node != PHX__SELF && node != nbr && e->incarnation > d->incarnation + ROUTE_LEAP)
         return PHX_ELIMIT;
     if ((err = phx__id_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
@@ -509,8 +498,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         route_restarted(r, node, e->incarnation, now);
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
         return route_asked(r, nbr, node, 0, now);
-    /* The owner's own card is older than the one that others have sent: its card was forged. The owner
-     * receives what we have, and rises above it. */
+    /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
         return err;
@@ -546,8 +534,7 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
 
     if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
         return;
-    /* A step further than asked would be harmless, but a request for the last number of all must not use the
-     * numbers up: no honest node is more than a few ahead. */
+    /* Honest nodes ask a few ahead. A request for the last number of all must not use the numbers up. */
     if (node == PHX__SELF && q->seq > d->seq)
         route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
     if (route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
@@ -656,9 +643,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     return phx__route_entry(r, nbr, &e, now);
 }
 
-/* A link was replaced, or came back before its loss was advertised. Others may rely on us for what we had
- * advertised over the old link, and it may have been lost with that link: it is advertised again. What we
- * relied on others for needs nothing of this link. */
+/* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
@@ -761,9 +746,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, which is the same for all nodes nearby. Once the table is
- * quiet, each destination moves to its preferred neighbour, if that one leads there equally well and is
- * feasible: what was advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
+ * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];

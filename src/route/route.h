@@ -131,8 +131,7 @@ PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
-/* PHX__TIMER_ROUTE_CHORE: a destination that was given up for good, or PHX__NONE. The timer is due again at
- * once while there may be more. */
+/* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */

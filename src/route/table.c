@@ -1,18 +1,16 @@
 /* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
-/*
- * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
- * node has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
+/* The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each node
+ * has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
  *   - What was advertised is kept as runs. Nearly all neighbours have been sent the same, and node indices
  *     are dense: "number 2, 1 hop, card 1 to neighbours 3 to 90" is one run of 24 bytes. A list of neighbours
  *     would have 20 bytes for each, 335 MB at a hub of 4,096 nodes.
- *   - Requests are a list of their own, since few destinations have one and none for long.
+ *   - Requests are a list of their own: few destinations have one, and none for long.
  *
- * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
- * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
- */
+ * To take a neighbour out of the middle of a run makes two runs and may find no memory. The callers can fail:
+ * advert_drop_lapsed postpones the work, phx__route_up refuses the link. */
 #include "route/table.h"
 
 void phx__route_table_free(struct phx__route_table *t)
@@ -77,8 +75,7 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The index of the first of `count` elements, this many bytes apart, whose node is not below nbr: where nbr
- * is, or would go. node: of the first element. */
+/* Where nbr is or would go among `count` sorted elements, `each` bytes apart. node: of the first. */
 static uint32_t table_find(const uint32_t *node, size_t each, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;

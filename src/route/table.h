@@ -44,8 +44,7 @@ enum {
     PHX__DEST_UNDELEGATED = 128  /* in the list of those that are not delegated, or were not */
 };
 
-/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on.
- * Few destinations have one, and none for long. */
+/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on. */
 struct phx__ask {
     uint32_t node;
     uint32_t passed_seq; /* of the last request passed on towards the owner */
