@@ -22,30 +22,24 @@
  *                        '--- the owner changed, or a message --------+-----'
  *                             came back ----> GATED ---- all that was under way has ended
  *
- * As long as one message to the name is in the flow to a former owner, nobody knows whether that delivers it
- * or returns it; so the mailbox is GATED, and whatever follows waits. When something is sent, the owner is
- * asked if the names have changed since the last time, which costs a comparison; so no change of names
- * searches for mailboxes with nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up
- * to a second, should the news of the name not arrive.
+ * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
+ * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
+ * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
+ * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
- * Each end has one outcome. phx__post_run alone reports outcomes, and their memory is reserved when the
- * message is accepted: each holds at most the token, the result, and the host's own memory if that is to be
- * released. So no end can fail, and no release function runs outside a step.
- *
- * A message that has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is
- * reported at once, and once; it may still be delivered.
+ * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
+ * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
+ * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
- * what had come back before: what is queued otherwise is always younger. Then they are routed as all others
- * are, with one exception. A node that failed may only have been cut off, with a message delivered and the
- * ack lost. If it comes back in the same life and owns the name again, a message that was once emitted to it
- * in whole ends with PHX_EFAILED, because it could be delivered twice. Each such message has a bit for each
- * life it tried, and its mailbox the lives, until it has nothing queued and nothing under way. There are five
- * bits; a message that tried more lives ends in the same way.
+ * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
+ * with one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
+ * comes back in the same life and owns the name again, a message that was once emitted to it in whole ends
+ * with PHX_EFAILED, or it could be delivered twice. So each such message has a bit for each life it tried,
+ * and its mailbox keeps the lives. There are five bits; a message that tried more lives ends, too.
  *
- * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
- * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
- * share a window: this node is a destination, too. */
+ * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it.
+ * LOCAL mailboxes share a window, others hold_bytes; what comes back may pass that, by what was in flows. */
 #include "post/box.h"
 
 /* How long to wait when an owner says that it is none: news of names take some round trips. */
@@ -502,8 +496,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* A FLOWING mailbox. If its peer has lost the name, what is under way has to end first; without that the
- * mailbox is freed, and NULL. */
+/* A FLOWING mailbox. If its peer has lost the name: GATED while something is under way, else freed, NULL. */
 static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
     if (b->version == *p->ops.version)
@@ -809,8 +802,7 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Takes all out of a failed flow, from the youngest to the oldest: each goes to the front of its mailbox if
- * the name has an owner and the message has not expired. The rest ends with `failure`. */
+/* Puts a failed flow's messages back into mailboxes. What expired or has no owner ends with `failure`. */
 static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
@@ -879,8 +871,7 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
- * already; any other belongs to the former, however its epoch compares. */
+/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);

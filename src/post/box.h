@@ -7,8 +7,7 @@
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports what was promised. body: NULL if it is not to be dropped yet. multicast: of
- * a member, which ends. */
+/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
 PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
                                        struct phx__block *body, struct phx__multicast *multicast,
                                        uint64_t to);
@@ -25,8 +24,7 @@ struct phx__post_way {
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
                                        struct phx__post_way *way);
 PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
-/* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
- * ended. */
+/* Withdraws the last message of a mailbox, as if never sent: memory ended in the middle of a multicast. */
 PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
 /* May the host send more to the peer? What waits in mailboxes counts, too. */
 PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
@@ -51,8 +49,7 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
- * now, or fails. */
+/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);

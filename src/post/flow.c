@@ -11,39 +11,33 @@
  *      bodies:                                   large messages: one block each, cut by (at, size)
  *
  * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
- * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
- * is lost is a link with all that was on it, and then everything behind the loss, too.
+ * sets sent back to base: go-back-N. That is enough: links lose no single frames, only all behind a loss.
  *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each. A lone
- * message leaves as soon as it did before:
+ * returns: it adds its bytes, two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * wire/data.c). So it costs a fraction of a head, a record and an ack. A lone message leaves at once:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
  *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
  *
- * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
- * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
- * beginning of a run and return the rest. Numbers are the frames'; only the target knows how far it is in a
- * run until it has taken the whole frame, and a return says at which message. With a number for each message
- * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
- * of its own when their name has moved.
+ * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, one
+ * with a time limit expires. So a frame ends in one way, but for a run whose target delivers the beginning
+ * and returns the rest. Numbers are the frames'; a return says at which message of a run it begins. With one
+ * for each message an ack could end inside a record, and ten thousands would need a return each when their
+ * name has moved.
  *
- * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Then the heads
- * of all behind it, which were never emitted either, get new numbers: O(queue), for a rare call.
+ * When a message is withdrawn, the heads behind it get new numbers: O(queue), for a rare call.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* The most bytes of a run: 246 messages of 64 bytes share its head and the work for it. Twice as much would
- * save little, and the first would wait longer for the last. */
+/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
 #define FLOW_RUN_MOST 16384u
-/* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
- * each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
 /* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
@@ -60,8 +54,7 @@
  * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
- * second would be most of a small program's life. */
+/* Before the first ack: the target may not know this node yet and drop its frames; 1 s is long then. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
@@ -307,8 +300,7 @@ static int flow_is_plain(const struct phx__message *m)
     return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
-/* A small message, or a run. Others may join it, as many as the tail has room for, up to a bound: a frame as
- * large as the credit would have to wait for all before it. */
+/* A small message or a run. Others may join, but a frame as large as the credit waits for all before it. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
     size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;

@@ -115,8 +115,7 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. */
 PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost.
- * silent: no ack came in time, so the next may take twice as long. */
+/* All under way is emitted again: its path changed, or frames were lost. silent: no ack came; wait longer. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
 

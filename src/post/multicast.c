@@ -1,14 +1,13 @@
 /* multicast.c - one message to many names. */
 
-/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with a
- * number, credit, returns and an outcome as all others have. So it keeps their order and their promises. Only
- * two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are cut
- * at the same places, into smaller fragments than others so that a frame has room for hundreds of targets.
- * And its bytes travel once per link: see sched.c.
+/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with
+ * the order, credit, returns and outcome of all others. Two things differ. Its bytes are kept once: all its
+ * messages hold one block, and are cut at the same places, into smaller fragments than others so that a frame
+ * has room for hundreds of targets. And its bytes travel once per link: see sched.c.
  *
- * All or nothing. First each member is checked for room, then all are put; if memory ends in between, those
- * that were put are withdrawn from the ends of their queues, where nothing has come behind them. Several
- * members at one node may pass its window, by frames' heads only. */
+ * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
+ * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
+ * frames' heads only. */
 #include "post/multicast.h"
 
 struct multicast_members {

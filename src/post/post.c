@@ -18,10 +18,9 @@
  *                                                                 |
  *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
- * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
- * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
- * instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or that the message comes back. Its source
+ * alone keeps it, so nobody else's failure can lose it. What a receiver cannot take (no memory) it does not
+ * acknowledge; it closes the sender's window until it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
  * phx__post_box_cancel. So nothing that those may move or free is kept across such a call. Release functions
@@ -74,8 +73,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-/* The usual case of a stream: the message before went to the same name, its owner is the same, and the last
- * frame has room for one more. No memory is needed. 1, or 0: take the long way. */
+/* Joins the last frame if name and owner are those of the message before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;

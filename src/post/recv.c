@@ -1,25 +1,21 @@
 /* recv.c - frames that arrive: messages, acks, transit, and buffers of the application's. */
 
-/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
- * in. It is made when the first fragment begins to come: the links ask for the fragment's place
- * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
- * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
- * is not copied.
+/* A message of several fragments is assembled in one block, the *part* of the flow it comes in. The links ask
+ * for a fragment's place (phx__post_recv_place) as it begins to come, and read the payload into it. Nothing
+ * of it counts before all of it is here and is checked like every other frame (recv_fragment).
  *
  * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
  *
  *      begin --> shown to the application (ops.message, with this very buffer)
  *            '-> abandoned: the flow dropped it, for whatever reason
  *
- * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
- * and one place where all of them meet: the flow retires the part, which calls its release function. The host
- * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
- * needs no memory: its links were made with the part.
+ * The reasons are many (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
+ * their place is one: the flow retires the part, which calls its release function. That may not call the
+ * host, so it lists the buffer for the next phx__post_run. The list's links were made with the part.
  *
- * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
- * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
- * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
- * is acknowledged when all of it was taken. */
+ * The messages of a run are taken one by one, as if each had come by itself; the application may send, cancel
+ * and give the name away in between. Then the rest is one return; if there is no room for that, the frame
+ * comes again and the messages that were taken are passed over. The ack waits for the whole run. */
 #include "post/recv.h"
 
 /* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
@@ -201,11 +197,9 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
-/* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
- * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
- * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
- * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
- * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+/* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
+ * run may have more messages that are too large than there is room for returns, and no ack may name a return
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -258,9 +252,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
-/* A fragment, whose message has got a part if it is the first. The payload is copied there unless it was read
- * into place. A last one counts only when its message was delivered, so if that is impossible now it may come
- * again. 0: not taken. */
+/* A fragment, whose message has a part. A last one counts when its message was delivered. 0: not taken. */
 static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                               int flags)
 {
@@ -534,8 +526,7 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
     phx__post_box_landed(p, r->box);
 }
 
-/* Queues the lowest record's message again; of a run those from this place on: the others have arrived. 0 or
- * PHX_ENOMEM. */
+/* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;

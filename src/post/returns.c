@@ -1,9 +1,8 @@
 /* returns.c - the messages of one flow that its target sent back. */
 
-/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for it,
- * and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes on,
- * and the acks say which messages came back; their source, which alone is responsible for them, sends them to
- * the name's owner of now.
+/* A node does not forward a message for a name it does not hold: it would have to answer for it, and would
+ * lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes on, and the
+ * acks say which messages came back; their source sends them to the name's owner of now.
  *
  *      source                                     target
  *        m1 to a --------------------------------> not mine: return 1
@@ -13,18 +12,17 @@
  *
  * Order is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was
  * sent to that name without knowledge of it is returned, too. Every first fragment says how many returns its
- * source knew of when it put the message into the flow, a number that never falls along a flow. So an entry
- * of `refused` is over when a message comes that knows of it, and the whole map when one knows of all.
+ * source knew of when it put the message, a number that never falls along a flow. So an entry of `refused` is
+ * over when a message comes that knows of it, and the whole map when one knows of all.
  *
- * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them, in
- * an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source had
- * sent before may still be under way. One return may stand for many messages: all from one place of a run to
- * its end, since none of them can stay if the name is not here.
+ * Acks may be lost, so each repeats the returns until the source confirms them, in an ack of its own or by
+ * the number in its messages. Confirming does not end a refusal: older messages may still be under way. One
+ * return may stand for all messages from one place of a run to its end.
  *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
- * does not know of the latest return is returned, whatever its name: more than needed, and always right. 2^32
- * returns end a flow. */
+ * does not know of the latest return is returned: more than needed, and always right. 2^32 returns end a
+ * flow. */
 #include "post/returns.h"
 
 #define RETURNS_NAMES 4096u

@@ -9,39 +9,33 @@
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
- * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), so none waits for
- * more than one quantum of each other, and one whose reader sleeps uses up its own credit only. The links are
- * in the nodes' records, which never move; the table only points to one of each circle.
+ * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
+ * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
  *
  * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
- * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
- * nobody ever stops reading. Small frames in transit are copied once, one after another into shared blocks,
- * and so leave in as few slices as they came; large ones leave from where they were read.
+ * silence, halves what it has under way. So nobody ever stops reading, and two nodes that relay for each
+ * other never wait for each other. Small frames in transit are copied once into shared blocks, and so leave
+ * in as few slices as they came; large ones leave from where they were read.
  *
- * A frame of a multicast travels once per link: every other flow with the same next hop whose next frame is
- * the same piece of the same multicast is emitted with it, as one CAST frame, which says for each target what
- * its DATA frame would have said, and the payload once. A relay splits the list by next hop, so along the
- * tree of shortest paths each link carries one frame. A target takes its line as the DATA frame it stands
- * for. A flow without credit is left behind and emits DATA later, and so does a retransmission.
+ * A frame of a multicast travels once per link: all flows with the same next hop whose next frame is the same
+ * piece are emitted as one CAST frame, which has the payload once, and for each target a line with what its
+ * DATA frame would say. A relay splits the lines by next hop. A target takes its line as that DATA frame. A
+ * flow without credit is left behind and emits DATA later, and so does a retransmission.
  *
  *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
  *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
  *      flow to c: [.][.][.] window full              '-- later: DATA c
  *
- * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
- * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. If
- * it fires too early it is set again then, which is cheaper than moving it at each frame. */
+ * An ack rides before data of the other direction, or goes by itself when enough has come or some time has
+ * passed. A record has one timer for all deadlines: firing early is cheaper than a move at each frame. */
 #include "post/sched.h"
 
-/* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
- * frames. */
+/* Bytes of one source in its turn: one large fragment, four runs, or some hundred small frames. */
 #define SCHED_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
- * of the window asks for an ack by itself. */
+/* An ack waits this long for data the other way. It delays outcomes, and at most a quarter of credit. */
 #define SCHED_ACK_DELAY (5 * PHX__MS)
-/* An ack does not ride within SCHED_RIDE_EVERY after the last one for fewer frames and bytes than these,
- * unless the sender's application waits for it: in ping-pong an ack is a fifth of the work on either side.
- * The bounds keep retransmissions small, and the sender's records in the cache. */
+/* An ack rides so soon after the last only for this much, or if the sender's application waits: in ping-pong
+ * it is a fifth of the work. The bounds keep retransmissions small, and the sender's records cached. */
 #define SCHED_RIDE_EVERY PHX__MS
 #define SCHED_RIDE_FRAMES 16u
 #define SCHED_RIDE_BYTES 4096u
@@ -286,8 +280,7 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     peer->transit.frames = peer->transit.tail_size = 0;
 }
 
-/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then sched_queued
- * queues it: 0 or PHX_ENOMEM. */
+/* Where a frame in transit to peer can be written, or NULL. Then sched_queued queues it: 0 or PHX_ENOMEM. */
 static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;

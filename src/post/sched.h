@@ -44,8 +44,7 @@ PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *fram
 PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
                                          const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
 
-/* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
- * transit in turn. Returns the bytes; 0: nothing to send there now. */
+/* Appends about `budget` bytes of frames whose next hop is nbr to the link's queue. The bytes, or 0. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
                                         size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */

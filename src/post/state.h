@@ -19,8 +19,7 @@ struct phx__post_ops {
     uint32_t (*owner)(void *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
-    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour, generation)
-     * names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE. With *generation, its link's, it names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -34,9 +33,8 @@ struct phx__post_ops {
     int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
     /* The outcome for one member of a multicast; `left` outcomes follow. */
     void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
-    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: returns memory of
-     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`, which
-     * is called in phx__post_run and phx__post_free. */
+    /* May be NULL, both. A message of several fragments begins (m->data is NULL): returns the application's
+     * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
 };

@@ -1,23 +1,18 @@
 /* store.c - mailboxes, one per name: queued messages, in order, and those who wait for room. */
 
-/* A mailbox exists for each name that this node has sent messages to which have not ended. Some of them are
- * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
- * because this node itself has it and its application is called only inside a step, because the flow to the
- * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
- * file keeps them in order and counts them; box.c decides where they go, and draws it.
+/* A mailbox exists for each name that this node has sent messages to which have not ended. It counts the
+ * frames of those in a flow. The others are queued here: nobody has the name; or this node itself has it, and
+ * calls its application only inside a step; or the flow to the owner is full; or the name moved and what is
+ * in the former owner's flow must end first. box.c decides where they go, and draws it.
  *
- * Two rules keep the order. While a mailbox has queued messages, each new message joins them, and they leave
- * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
- * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
+ * Two rules keep the order. While a mailbox has queued messages, each new one joins them, and they leave from
+ * the front; so they are younger than all of that name in a flow, but for what came back, which stands before
+ * the others. And messages to one name are in one node's flow at a time.
  *
- * Most sends find the mailbox of a name without a search, because it is the one found last.
- *
- * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
- * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
- * into the next flow as a run again; only this node itself splits it.
- *
- * Waiters are names to which a send returned PHX_EAGAIN. Each is in one list only, so the host is told of a
- * name once. */
+ * Most sends find the mailbox without a search, because it is the one found last. A run that comes back stays
+ * one queued message, which borrows its bytes, and goes into the next flow as a run: a window of small
+ * messages would need tens of megabytes one by one. Only this node itself splits it. Waiters are names to
+ * which a send returned PHX_EAGAIN. Each is in one list, so the host is told once. */
 #include "post/store.h"
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */

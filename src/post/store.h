@@ -17,8 +17,7 @@ struct phx__queued {
     struct phx__message message; /* with a body of its own; a run that came back is one queued message */
 };
 
-/* What the messages of one multicast have in common. Each message and each outcome not reported yet is a
- * reference. */
+/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
     uint64_t token;
