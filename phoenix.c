@@ -1463,8 +1463,7 @@ enum {
     PHX__DEST_UNDELEGATED = 128  /* in the list of those that are not delegated, or were not */
 };
 
-/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on.
- * Few destinations have one, and none for long. */
+/* A request for a destination: ours, repeated until there is a route, or the last one that was passed on. */
 struct phx__ask {
     uint32_t node;
     uint32_t passed_seq; /* of the last request passed on towards the owner */
@@ -1686,8 +1685,7 @@ PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
                                          const struct phx__summary_line *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
-/* PHX__TIMER_ROUTE_CHORE: a destination that was given up for good, or PHX__NONE. The timer is due again at
- * once while there may be more. */
+/* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
@@ -1794,8 +1792,7 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
-/* Whether a node has failed: its claims then stand back behind all others. When it is back they contest ours
- * as if its card had just come. As phx__names_set. */
+/* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
@@ -1939,14 +1936,12 @@ PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
 /* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
-/* A step begins. Call it before any other of these functions and before timers are taken. A step that is
- * much later than the earliest timer is an own stall: deadlines move by the gap. */
+/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* The contents of a heartbeat to this neighbour, which counts as sent: the time within which we send
- * again, and whether the neighbour is a monitor. */
+/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
 PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
@@ -2086,8 +2081,7 @@ PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const s
                                          uint32_t count, unsigned which, uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
-/* A node has proved that it lives at this address: what was spent on it does not count. paid: the dial that
- * showed it was spent, and is given back to its host and to all together. */
+/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
 PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
 
 #endif
@@ -2198,8 +2192,7 @@ struct phx__dial_targets {
     uint32_t pick_count;
 };
 
-/* A target at rest for a node, or for a hub (PHX__NONE). NULL: no memory, nothing changed. Targets may move
- * in memory, here and in phx__dial_target_wake. */
+/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
@@ -2257,8 +2250,7 @@ struct phx__dial_ops {
     void (*abandon)(void *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(void *ctx);
-    /* The addresses of a node for which phx__dial_set_addrs was called, as they are now, at most
-     * PHX__DIAL_ADDRESSES: how many. NULL: they are all kept here. */
+    /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
 };
 
@@ -2283,8 +2275,8 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                const uint64_t *now, const struct phx__dial_limits *limits,
                                const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
-/* A hub: dialled at once and for ever. The same addresses again are no second hub. At most
- * PHX__DIAL_ADDRESSES are kept. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
+/* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
+ * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
@@ -2293,8 +2285,7 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
-/* The other side of this dial has proved to be `node` (PHX__NONE: one not known here).
- * Without it a PHX_EDUPLICATE may come from anybody: other addresses are tried, and a hub is dialled on. */
+/* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
  * for ten times retry_max. Dials that are over or abandoned are ignored. */
@@ -2476,8 +2467,7 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. */
 PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* Everything under way is emitted again: because its path changed (rewind), or because frames were lost.
- * silent: no ack came in time, so the next may take twice as long. */
+/* All under way is emitted again: its path changed, or frames were lost. silent: no ack came; wait longer. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
 
@@ -2530,8 +2520,7 @@ struct phx__queued {
     struct phx__message message; /* with a body of its own; a run that came back is one queued message */
 };
 
-/* What the messages of one multicast have in common. Each message and each outcome not reported yet is a
- * reference. */
+/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
     uint64_t token;
@@ -2649,8 +2638,7 @@ struct phx__post_ops {
     uint32_t (*owner)(void *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
-    /* The neighbour towards node, or PHX__NONE; *generation changes with its link, so (neighbour, generation)
-     * names a TCP stream. */
+    /* The neighbour towards node, or PHX__NONE. With *generation, its link's, it names a TCP stream. */
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -2664,9 +2652,8 @@ struct phx__post_ops {
     int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
     /* The outcome for one member of a multicast; `left` outcomes follow. */
     void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
-    /* May be NULL, both. A message of several fragments begins to come, m->data is NULL: returns memory of
-     * the application's for all of it, or NULL. `message` with that data gives it back, or `abandon`, which
-     * is called in phx__post_run and phx__post_free. */
+    /* May be NULL, both. A message of several fragments begins (m->data is NULL): returns the application's
+     * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
 };
@@ -2861,8 +2848,7 @@ PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *fram
 PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
                                          const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
 
-/* Appends up to about `budget` bytes of frames whose next hop is nbr to the link's queue, own flows and
- * transit in turn. Returns the bytes; 0: nothing to send there now. */
+/* Appends about `budget` bytes of frames whose next hop is nbr to the link's queue. The bytes, or 0. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
                                         size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
@@ -2885,8 +2871,7 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports what was promised. body: NULL if it is not to be dropped yet. multicast: of
- * a member, which ends. */
+/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
 PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
                                        struct phx__block *body, struct phx__multicast *multicast,
                                        uint64_t to);
@@ -2903,8 +2888,7 @@ struct phx__post_way {
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
                                        struct phx__post_way *way);
 PHX_PRIVATE int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct phx__message *m);
-/* Withdraws the last message of a mailbox, as if it had never been sent: of a multicast for which memory
- * ended. */
+/* Withdraws the last message of a mailbox, as if never sent: memory ended in the middle of a multicast. */
 PHX_PRIVATE void phx__post_box_undo(struct phx__post *p, struct phx__box *b);
 /* May the host send more to the peer? What waits in mailboxes counts, too. */
 PHX_PRIVATE int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer *peer);
@@ -2929,8 +2913,7 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left, or came back in another life: what it did not acknowledge goes to the names' owners of
- * now, or fails. */
+/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: also what was received of the former one is over. */
 PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
@@ -3242,8 +3225,7 @@ PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t 
 /* include "node/env.h" */
 
 struct phx__node_handover_ops {
-    /* The first stretch of *range that `node` holds by one claim of an epoch up to this: 1 and *out, 0, or
-     * PHX_ENOMEM. */
+    /* The first stretch of *range that node holds by a claim up to this epoch: 1 and *out; 0; PHX_ENOMEM. */
     int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                 struct phx_range *out);
     void (*release)(void *ctx, const struct phx_range *range);
@@ -3269,12 +3251,10 @@ struct phx__node_handover {
 PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                                         const struct phx__node_handover_ops *ops);
 PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
-/* This node holds the range by claims up to this epoch, and gives it to the heir: 0, PHX_ENOTFOUND (it does
- * not hold all), PHX_ESTATE (some goes to another), PHX_ELIMIT, PHX_ENOMEM. */
+/* 0, PHX_ENOTFOUND: not all of it is held, PHX_ESTATE: some goes to another, PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                                         uint64_t epoch, uint64_t now);
-/* Cuts off *rest, up to and with it, the next stretch that is not being handed to this heir (NULL: to
- * nobody): 1 and *out, or 0. */
+/* Cuts *rest behind the next stretch that is not handed to this heir (NULL: to nobody): 1 and *out, or 0. */
 PHX_PRIVATE int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                                         struct phx_range *rest, struct phx_range *out);
 /* Names have changed. The timer fired. */
@@ -3488,8 +3468,7 @@ PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct ph
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
-/* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
- * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
+/* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
@@ -9893,20 +9872,18 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 #ifdef PHX_LINES
 #line 1 "src/route/table.c"
 #endif
-/*
- * The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each
- * node has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
+/* The rules are in route.c; this file keeps the lists and keeps them small. In a network of N nodes each node
+ * has N destinations, and a hub N neighbours besides: the memory per pair of the two counts.
  *
  *   - Offers are a short sorted array. Most pairs of neighbour and destination have none (in a clique only
  *     the hub advertises others). The usual single offer is part of the destination.
  *   - What was advertised is kept as runs. Nearly all neighbours have been sent the same, and node indices
  *     are dense: "number 2, 1 hop, card 1 to neighbours 3 to 90" is one run of 24 bytes. A list of neighbours
  *     would have 20 bytes for each, 335 MB at a hub of 4,096 nodes.
- *   - Requests are a list of their own, since few destinations have one and none for long.
+ *   - Requests are a list of their own: few destinations have one, and none for long.
  *
- * Taking a neighbour out of the middle of a run makes two runs of one and may find no memory. The callers
- * can fail: advert_drop_lapsed postpones the work, phx__route_up refuses the link.
- */
+ * To take a neighbour out of the middle of a run makes two runs and may find no memory. The callers can fail:
+ * advert_drop_lapsed postpones the work, phx__route_up refuses the link. */
 /* include "route/table.h" */
 
 void phx__route_table_free(struct phx__route_table *t)
@@ -9971,8 +9948,7 @@ struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
     return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
 }
 
-/* The index of the first of `count` elements, this many bytes apart, whose node is not below nbr: where nbr
- * is, or would go. node: of the first element. */
+/* Where nbr is or would go among `count` sorted elements, `each` bytes apart. node: of the first. */
 static uint32_t table_find(const uint32_t *node, size_t each, uint32_t count, uint32_t nbr)
 {
     uint32_t low = 0, high = count;
@@ -10236,46 +10212,43 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 #ifdef PHX_LINES
 #line 1 "src/route/route.c"
 #endif
-/*
- * The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
+/* The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
  * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
  * its neighbours. Three things are done differently, for reasons that simulation gave.
  *
  * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
- *    destination behind it, which makes the destination unreachable for all nodes until its owner answers.
- *    Here a node may switch at once to any neighbour whose distance is *feasible*: below the least distance
- *    that the node itself has advertised at that number (the feasible distance of DUAL and Babel, RFC 8966,
- *    section 3.5.1). Every node that routes through this one has received a distance at least as large, so
- *    no loop can arise at any instant. A node whose offers are not feasible, or that has none, sends a
- *    request for a newer number towards the owner (RFC 8966, section 3.8). A destination that was never
- *    advertised has no feasible distance: every offer is feasible, as usual in a dense mesh, because of 2.
+ *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
+ *    switch at once to any neighbour whose distance is *feasible*: below the least distance that the node
+ *    itself has advertised at that number (DUAL; Babel, RFC 8966, section 3.5.1). Every node that routes
+ *    through this one has received a distance at least as large, so no loop can arise at any instant. A node
+ *    without a feasible offer sends a request for a newer number towards the owner (section 3.8). For a
+ *    destination that was never advertised every offer is feasible: the usual case in a dense mesh, because
+ *    of 2.
  *
- * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of
- *    nodes it was sent to. Here destination v is not advertised to neighbour j if one of these holds
- *    (advert_covered):
- *      a. j itself offers v as well as we can, or is next to v;
- *      b. some w next to j offers us v at least as well: w advertises v to j;
- *      c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
- *         same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
+ * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
+ *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
+ *     a. j itself offers v as well as we can, or is next to v;
+ *     b. some w next to j offers us v at least as well: w advertises v to j;
+ *     c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
+ *        same as ours, or differs by one node other than v: j is next to v, and v advertises itself to j.
  *    If w is strictly nearer to v than we are, any evidence that w is next to j is enough: w cannot rely on
- *    us for j. If w is only as near as we are, w's own entry for j is needed, and for this reason no node
- *    waits for ever: a node decides in one go what to advertise to whom, so when w's entries for v and for j
- *    reach us, w has already decided about (j, v): w has advertised v to j, or relies on an x that had
- *    decided before w. Time does not run in circles, so the first node in that chain has advertised. After a
- *    loss the chain may be broken; then only a w that is strictly nearer to v counts, which cannot rely on
- *    us. If a link is replaced, or comes back before its loss was advertised, everything that was advertised
- *    over the old link is advertised again (route_relinked): others may rely on us for that.
+ *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
+ *    node decides in one go what to advertise to whom, so when w's entries for v and for j reach us, w has
+ *    already decided about (j, v): w has advertised v to j, or relies on an x that had decided before w. Time
+ *    does not run in circles, so the first node in that chain has advertised. A loss may break the chain;
+ *    after it only a w that is strictly nearer counts. If a link is replaced, or comes back before its loss
+ *    was advertised, everything that was advertised over the old link is advertised again (route_relinked):
+ *    it may be lost, and others may rely on us for that.
  *
- * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. When two neighbours that are
- *    both quiet disagree twice, they exchange summaries and advertise to each other what differs.
+ * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
+ *    quiet and disagree twice exchange summaries and advertise to each other what differs.
  *
- * A route that gets worse is always advertised, and at once: an entry that was sent to a neighbour stays
- * true or is corrected. Routes that get better in bursts are paced (advert.c), so that all entries that wait
- * for a neighbour leave as one message. The paper's order of priorities, (1) connections, (2) the own table,
- * (3) the neighbours' tables, is the order of work in a step (step.c).
+ * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
+ * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
+ * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
+ * the order of work in a step (step.c).
  *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids).
- */
+ * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
 /* include "route/route.h" */
 
 /* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
@@ -10288,26 +10261,22 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
 #define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
-/* An unreachable destination is remembered, with its number and feasible distance, for a day, so that old
- * information cannot come back as new, and so that a partition finds its other half again. */
+/* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
-/* The table is quiet when it has not changed for a second, and 20 ms longer for each known node beyond 64.
- * While hundreds of nodes start on a few cores, a second without news only means that the others have no
- * processor; digests differ then, and a summary on each link would keep the processors busy for good. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
+ * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* A new life has a higher incarnation, but no honest node leaps this far at once (phoenix.h asks for less
- * than 2^32 at each start): the leap is 16 starts that we missed, or a lie. A lie that could leap anywhere
- * would give the highest incarnation of all, above which the owner cannot rise. By leaps of this size that
- * takes 2^27 lies, each of which is subject to the rate at which links take control frames. */
+/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
+ * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
+ * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
-/* An owner that rises above a lie by two leaps, of which others know only the second, looks like a liar to
- * them: all rises within 30 s, in which a digest repairs what was lost, are together less than one leap. The
- * rest of the leap is for numbers that run out. */
+/* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
+ * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
@@ -10423,8 +10392,7 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
            || (seq == d->feasible_seq && hops < d->feasible_hops);
 }
 
-/* Which of several equal next hops a node prefers, by rendezvous hashing over the three ids, so that the
- * gateways of a site share the load. */
+/* The preference among equal next hops, by rendezvous hashing: the gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
     return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
@@ -10515,8 +10483,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     phx__route_plan(r, a->at);
 }
 
-/* Chooses the next hop, and sends a request if there is no route, or if a shorter one is not feasible, which
- * only a newer number makes usable. */
+/* Chooses the next hop. If there is no route, or a shorter one is not feasible, asks for a newer number. */
 static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
@@ -10602,8 +10569,7 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 
 /* ---- What comes in --------------------------------------------------------------------------- */
 
-/* The owner was restarted under its old id: nothing of the former incarnation counts, except that neighbours
- * with a route through us must still receive its retraction: the advertised hops stay. */
+/* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
@@ -10731,8 +10697,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
 
     if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
-    /* An entry of a life that the owner does not lead, as far as we know the owner, though the sender may
-     * only repeat it. Only the owner itself is believed if it leaps. */
+    /* A life that the owner does not lead, as far as we know. Only the owner is believed if it leaps. */
     if (d != NULL && node != PHX__SELF && node != nbr && e->incarnation > d->incarnation + ROUTE_LEAP)
         return PHX_ELIMIT;
     if ((err = phx__id_add(r->ids, &e->id, &node)) != 0 || (err = route_know(r, node, now)) != 0)
@@ -10746,8 +10711,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         route_restarted(r, node, e->incarnation, now);
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
         return route_asked(r, nbr, node, 0, now);
-    /* The owner's own card is older than the one that others have sent: its card was forged. The owner
-     * receives what we have, and rises above it. */
+    /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
         return err;
@@ -10783,8 +10747,7 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
 
     if (d == NULL || phx__route_nbr(r, nbr) == NULL || node == nbr || q->incarnation < d->incarnation)
         return;
-    /* A step further than asked would be harmless, but a request for the last number of all must not use the
-     * numbers up: no honest node is more than a few ahead. */
+    /* Honest nodes ask a few ahead. A request for the last number of all must not use the numbers up. */
     if (node == PHX__SELF && q->seq > d->seq)
         route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
     if (route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
@@ -10893,9 +10856,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
     return phx__route_entry(r, nbr, &e, now);
 }
 
-/* A link was replaced, or came back before its loss was advertised. Others may rely on us for what we had
- * advertised over the old link, and it may have been lost with that link: it is advertised again. What we
- * relied on others for needs nothing of this link. */
+/* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     uint32_t v;
@@ -10998,9 +10959,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, which is the same for all nodes nearby. Once the table is
- * quiet, each destination moves to its preferred neighbour, if that one leads there equally well and is
- * feasible: what was advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
+ * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -11143,24 +11103,21 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 #ifdef PHX_LINES
 #line 1 "src/route/advert.c"
 #endif
-/*
- * The essay of route.c, point 2, says which updates are redundant. This file is that rule (advert_covered),
- * the entries that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
+/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_covered), the entries
+ * that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
  *
- * In a crowd that starts, the rule would be evaluated a thousand times for each link that comes up, with
- * nearly always the same result: the hub advertises. So one neighbour, the next hop for most destinations,
- * is the *delegate*. A destination is delegated if the delegate advertises it at least as well as we do.
- * Neighbours adjacent to the delegate, by its own entry, need no updates about delegated destinations: that
- * is the case of advert_covered in which w is the delegate. The others are few: they are in a list, and the
- * dirty ones among them stand in front of all that are dirty. Whether a destination is delegated changes only
- * with the destination, so only dirty ones are examined. After a loss, and where an entry that was sent may
- * have to be corrected, all destinations are checked as if there were no delegate.
- */
+ * In a crowd that starts, the rule has nearly always the same result for each link that comes up: the hub
+ * advertises. So one neighbour, the next hop for most destinations, is the *delegate*. A destination is
+ * delegated if the delegate advertises it at least as well as we do. Neighbours adjacent to the delegate, by
+ * its own entry, need no updates about delegated destinations: that is the case of advert_covered in which w
+ * is the delegate. The others are few: they are in a list, and the dirty ones among them stand in front of
+ * all that are dirty. A destination becomes delegated, or not, only when it changes, so only dirty ones are
+ * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
+ * checked as if there were no delegate. */
 /* include "route/route.h" */
 
-/* Isolated changes are advertised at once. In a burst the wait before the next message doubles from 1 ms up
- * to the 20 ms of the paper's merging, less where few nodes are known and a start is over in 20 ms; after a
- * pause of twice the wait it starts over. */
+/* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
+ * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -11188,8 +11145,7 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
     return but != PHX__NONE && but != v;
 }
 
-/* Is w known to be next to neighbour j? 2: by w's own entry, so w has decided what to advertise to j of all
- * that it had advertised to us before. 1: by j's entry or a hash, which say nothing of what w has done. */
+/* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
 static int advert_adjacent(const struct phx__route *r, uint32_t w, const struct phx__route_nbr *j)
 {
     const struct phx__route_nbr *nw = phx__route_nbr(r, w);
@@ -11295,8 +11251,7 @@ static int advert_is_adjacent_to_delegate(const struct phx__route *r, uint32_t n
     return nbr == r->delegate || advert_says_next(r, r->delegate, nbr);
 }
 
-/* Notes whether v is delegated, and whether v is a neighbour adjacent to the delegate. Without memory for
- * the list there is no delegate, and everything is checked. */
+/* Notes whether v is delegated, and adjacent to the delegate. No memory for the list: no delegate. */
 static void advert_mark(struct phx__route *r, uint32_t v)
 {
     struct phx__dest *d = &r->table.at[v];
@@ -11335,8 +11290,7 @@ static void advert_choose_delegate(struct phx__route *r)
             advert_mark(r, v);
 }
 
-/* Destinations that are delegated by now leave the list. So do forgotten ones: they have lost the flag, or
- * are in the list a second time. */
+/* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
 static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
@@ -11352,8 +11306,7 @@ static void advert_sort_undelegated(struct phx__route *r)
     r->undelegated.count = kept;
 }
 
-/* Notes what has changed, and moves the destinations that must be checked against every neighbour to the
- * front of the dirty list: how many. */
+/* Moves the dirty destinations that must be checked for every neighbour to the front: how many. */
 static uint32_t advert_sort_dirty(struct phx__route *r)
 {
     uint32_t i, count = 0;
@@ -11377,8 +11330,7 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Puts the entries that neighbour n needs into out, after the *put that are there: of all destinations (list
- * NULL) or of those in a list. 1 if memory was short. */
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
 static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put)
 {
@@ -11420,8 +11372,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* From here on every node that relied on our links with these nodes knows that the links are gone. What
- * cannot be taken out for lack of memory is taken out when there is a link again. */
+/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
@@ -11533,34 +11484,31 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
  *
  * Other nodes are asked about an unreachable node (ops.probe) when its last route is lost, and again after
  * half of broken_us. An answer puts the failure off by broken_us, DETECT_PUT_OFF times at most: anybody who
- * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use.
- *
- * On a link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
+ * has the key can claim that a dead node is alive, and a node to which no route comes back is of no use. On a
+ * link in use an answer is asked for if nothing arrives for interval_us after a message was sent.
  *
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
- * But a host may sleep as long as there is nothing to do: between heartbeats of 5 s it rightly sleeps for
- * 5 s. A stall is a step that comes later than the earliest timer asked for. Then the gap between the two
- * steps does not count: accusations are timed on a *waking clock*, which is the host's clock minus all
- * stalls, so that one addition moves every deadline of every link. A host that is late at every step accuses
- * nobody; links that its sockets report as broken still go down. Since a deadline may have had no time left,
- * nobody is accused before all input that waited has been read once (`blind`). A node that gets more input
- * than it can read never reaches that point, so `blind` ends after timeout_us of reading.
+ * But a host may rightly sleep as long as there is nothing to do. So a stall is a step that comes later than
+ * the earliest timer asked for. Then the gap between the two steps does not count: accusations are timed on a
+ * *waking clock*, which is the host's clock minus all stalls, so that one addition moves every deadline of
+ * every link. A host that is late at every step accuses nobody; links that its sockets report as broken still
+ * go down. Since a deadline may have had no time left, nobody is accused before all input that waited has
+ * been read once (`blind`). A node that gets more input than it can read never reaches that point, so `blind`
+ * ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
- * announces it: then a heartbeat announces the longer time, and another the usual time when the host is
- * back. A rumour about a neighbour that has announced a pause is ignored until the pause is over.
+ * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
+ * A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
  * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked.
- *
- * How heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
+ * time at which something must be sent, received or checked. How heartbeats, rumours and probes travel, and
+ * how links are closed, is the node's affair. */
 /* include "detect/detect.h" */
 
-/* A step this much later than its timer is a stall. Shorter delays are ordinary scheduling, and well within
- * any timeout_us that works on real networks. If timeout_us is shorter than twice this, half of it counts. */
+/* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
 /* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
@@ -11747,8 +11695,7 @@ static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *time
     return *timer != 0;
 }
 
-/* When to look at a node again, on the waking clock. Few nodes need a timer: it is made when needed, and
- * without memory for it the shared timer fires in its place. */
+/* When to look at a node again; waking. Without memory for its timer the shared one fires instead. */
 static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
 {
     uint64_t at = detect_sum(waking, d->stalled);
@@ -12399,10 +12346,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so.
- *
- * It does not know whether a node is reachable, what is on its way to a name, how a card travels, or when.
- * Index numbers of nodes may be used again after phx__names_forget, so take the conflicts before.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
+ * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
+ * whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
@@ -12481,8 +12427,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* A card has room for PHX__CARD_CLAIMS claims, and a hostile one can cut ours into more. What does not fit is
- * given up, and the application told, rather than held in secret. */
+/* What does not fit into a card, e.g. after a hostile one cut ours, is given up, and the application told. */
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
@@ -13354,9 +13299,9 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
  *     for the loopback: there the victim would be this very machine.
  *   - all together: 1024 times, then 64 a second, which a full mesh of the default size never notices.
  *
- * A dial that leads to a node is given back to its host and to all together, since a victim is not a node:
- * 400 processes of one machine that are started again, at new ports, need not wait for each other. Hubs are
- * the user's word and have no rate. */
+ * A dial that leads to a node is given back to its host and to all together: a victim is no node, and 400
+ * processes of one machine that start again, at new ports, need not wait. Hubs are the user's word and have
+ * no rate. */
 /* include "dial/rate.h" */
 
 static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
@@ -13446,8 +13391,7 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* A node that gets no answer, or not the right one, asks again after this, and dials all the same
- * START_WAIT_US after the last news. */
+/* Without the right answer a node asks again after this, and dials START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
 #define START_WAIT_US PHX__SECOND
 /* Nor does news after news keep it waiting longer than this in all. */
@@ -13586,12 +13530,10 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
 #endif
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * max_links nodes nearly all that are known are never dialled, and of them only is kept that they have
- * addresses. ops.addresses tells them from the cards when they are needed: when somebody sends to the node,
- * when it becomes a pick, or when so many others are gone that all may be dialled. Without ops.addresses
- * every node has its target at once.
- *
- * A target that finds no memory when it is needed is tried again with the next of these events.
+ * max_links nodes nearly all are never dialled, and of them only is kept that they have addresses.
+ * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
+ * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
+ * next of these events. Without ops.addresses every node has its target at once.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -13818,19 +13760,18 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  *
  * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
  * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
- * of the host recurses through the transport. A dial that ends while a target waits sets off the timer of the
- * first in the queue. While others wait, dials that get no answer give way (slot.c).
+ * of the host recurses through the transport. A dial that ends sets off the timer of the first in the queue.
+ * While others wait, dials that get no answer give way (slot.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
- * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too,
- * for it may be the only one that can (the peer is behind a NAT, or not told of us yet).
- *
- * A peer reached only through relays is dialled directly again at least once a minute, and at once when its
- * card has new addresses, when somebody first sends to it, when it comes back, and when this node has moved.
+ * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
+ * it may be the only one that can (the peer is behind a NAT, or not told of us yet). A peer reached only
+ * through relays is dialled at least once a minute, and at once when its card has new addresses, when
+ * somebody first sends to it, when it comes back, and when this node has moved.
  *
  * One address is never dialled twice at once, also not for different targets: a hub and its node share
- * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time. rate.c
- * says how many it gets in the long run.
+ * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
+ * the long run (rate.c).
  *
  * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
  * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
@@ -13838,13 +13779,12 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * small to see. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
- * round early or gives an address up. Nothing is given up for good: an address that seems to be this node
- * itself rests for ten times retry_max (a stranger may have said so, or the address has moved), and so does a
- * node at all of whose addresses others have proved to live, such as a process that was started again.
+ * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
+ * stranger may have said so, or it has moved), or all of a node that others have proved to live at, such as a
+ * process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
- * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
-/* include "dial/dial.h" */
+ * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once.
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
  * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
@@ -13852,8 +13792,7 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 #define DIAL_DEAD_FACTOR 10u
 /* RFC 8305, section 8: the recommended delay between dials, longer than nearly all round trips. */
 #define DIAL_STAGGER_US (250 * PHX__MS)
-/* The other side's start: a dial and handshake, or two, over a slow path. The jitter keeps a node that learns
- * of a thousand others from dialling them all at once. */
+/* The other side's start over a slow path, and a jitter: a thousand new nodes are not dialled all at once. */
 #define DIAL_COURTESY_US PHX__SECOND
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
@@ -14185,8 +14124,7 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;
-    /* Unless it has proved who it is, it may be another node, which has a link with us: cards list 127.0.0.1,
-     * and every host has somebody there. Then the other addresses are still to try. */
+    /* It may be another node that has a link with us (cards list 127.0.0.1): then others are tried. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
         dial_abandon_all(d, t);
@@ -14201,8 +14139,7 @@ static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_targe
     return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
 }
 
-/* The first address still to try that nobody dials at the moment. The silent ones come last: a firewall, or
- * the private address of a far network, should not keep a good one waiting in each round. */
+/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
 static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;
@@ -14740,10 +14677,9 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
 #line 1 "src/post/returns.c"
 #endif
 
-/* A node that gets a message for a name it does not hold does not forward it: it would have to answer for it,
- * and would lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes on,
- * and the acks say which messages came back; their source, which alone is responsible for them, sends them to
- * the name's owner of now.
+/* A node does not forward a message for a name it does not hold: it would have to answer for it, and would
+ * lose it by failing. It returns it. The numbers of its fragments are taken, so the flow goes on, and the
+ * acks say which messages came back; their source sends them to the name's owner of now.
  *
  *      source                                     target
  *        m1 to a --------------------------------> not mine: return 1
@@ -14753,18 +14689,17 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
  *
  * Order is why m2 comes back: the name may have come here between m1 and m2. So after a return all that was
  * sent to that name without knowledge of it is returned, too. Every first fragment says how many returns its
- * source knew of when it put the message into the flow, a number that never falls along a flow. So an entry
- * of `refused` is over when a message comes that knows of it, and the whole map when one knows of all.
+ * source knew of when it put the message, a number that never falls along a flow. So an entry of `refused` is
+ * over when a message comes that knows of it, and the whole map when one knows of all.
  *
- * Returns are lost with the acks that carry them, so each ack repeats them until the source confirms them, in
- * an ack of its own or by the number in its messages. Confirming does not end a refusal: what the source had
- * sent before may still be under way. One return may stand for many messages: all from one place of a run to
- * its end, since none of them can stay if the name is not here.
+ * Acks may be lost, so each repeats the returns until the source confirms them, in an ack of its own or by
+ * the number in its messages. Confirming does not end a refusal: older messages may still be under way. One
+ * return may stand for all messages from one place of a run to its end.
  *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
- * does not know of the latest return is returned, whatever its name: more than needed, and always right. 2^32
- * returns end a flow. */
+ * does not know of the latest return is returned: more than needed, and always right. 2^32 returns end a
+ * flow. */
 /* include "post/returns.h" */
 
 #define RETURNS_NAMES 4096u
@@ -14859,39 +14794,33 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  *      bodies:                                   large messages: one block each, cut by (at, size)
  *
  * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
- * sets sent back to base: go-back-N. That is enough, because links do not lose or reorder single frames; what
- * is lost is a link with all that was on it, and then everything behind the loss, too.
+ * sets sent back to base: go-back-N. That is enough: links lose no single frames, only all behind a loss.
  *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
  * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: its bytes are appended with two bytes of size and perhaps its tag, and the frame is a *run* (see
- * wire/data.c). So a stream of small messages costs a fraction of a head, a record and an ack each. A lone
- * message leaves as soon as it did before:
+ * returns: it adds its bytes, two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * wire/data.c). So it costs a fraction of a head, a record and an ack. A lone message leaves at once:
  *
  *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
  *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
  *
- * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, and
- * one with a time limit expires. So a frame ends in one way, with one exception: its target may deliver the
- * beginning of a run and return the rest. Numbers are the frames'; only the target knows how far it is in a
- * run until it has taken the whole frame, and a return says at which message. With a number for each message
- * an ack could end inside a record, and each of the ten thousands of messages in a window would need a return
- * of its own when their name has moved.
+ * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, one
+ * with a time limit expires. So a frame ends in one way, but for a run whose target delivers the beginning
+ * and returns the rest. Numbers are the frames'; a return says at which message of a run it begins. With one
+ * for each message an ack could end inside a record, and ten thousands would need a return each when their
+ * name has moved.
  *
- * Numbers are given when a message is put, although it may be withdrawn until it is emitted. Then the heads
- * of all behind it, which were never emitted either, get new numbers: O(queue), for a rare call.
+ * When a message is withdrawn, the heads behind it get new numbers: O(queue), for a rare call.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* The most bytes of a run: 246 messages of 64 bytes share its head and the work for it. Twice as much would
- * save little, and the first would wait longer for the last. */
+/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
 #define FLOW_RUN_MOST 16384u
-/* Payloads up to here are copied behind their heads: one slice and one stream of bytes instead of a block
- * each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
 /* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
@@ -14908,8 +14837,7 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before the first ack: the target may not have heard of this node yet and drop its first frames, and a
- * second would be most of a small program's life. */
+/* Before the first ack: the target may not know this node yet and drop its frames; 1 s is long then. */
 #define FLOW_RTO_NEW (100 * PHX__MS)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
@@ -15155,8 +15083,7 @@ static int flow_is_plain(const struct phx__message *m)
     return m->token == 0 && m->limit == PHX__NEVER && m->multicast == NULL && m->tried == 0;
 }
 
-/* A small message, or a run. Others may join it, as many as the tail has room for, up to a bound: a frame as
- * large as the credit would have to wait for all before it. */
+/* A small message or a run. Others may join, but a frame as large as the credit waits for all before it. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
     size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
@@ -15456,24 +15383,19 @@ void phx__post_flow_drop_part(struct phx__flow_in *in)
 #line 1 "src/post/store.c"
 #endif
 
-/* A mailbox exists for each name that this node has sent messages to which have not ended. Some of them are
- * in a flow; the mailbox counts their frames. The others are queued here: because nobody has the name,
- * because this node itself has it and its application is called only inside a step, because the flow to the
- * owner is full, or because the name moved and what is in the flow to the former owner must end first. This
- * file keeps them in order and counts them; box.c decides where they go, and draws it.
+/* A mailbox exists for each name that this node has sent messages to which have not ended. It counts the
+ * frames of those in a flow. The others are queued here: nobody has the name; or this node itself has it, and
+ * calls its application only inside a step; or the flow to the owner is full; or the name moved and what is
+ * in the former owner's flow must end first. box.c decides where they go, and draws it.
  *
- * Two rules keep the order. While a mailbox has queued messages, each new message joins them, and they leave
- * from the front; so all that is queued is younger than all of that name in a flow, but for what came back
- * out of it, which stands before the others. And messages to one name are in one node's flow at a time.
+ * Two rules keep the order. While a mailbox has queued messages, each new one joins them, and they leave from
+ * the front; so they are younger than all of that name in a flow, but for what came back, which stands before
+ * the others. And messages to one name are in one node's flow at a time.
  *
- * Most sends find the mailbox of a name without a search, because it is the one found last.
- *
- * What comes back out of a flow comes back as frames: a run stays one queued message, which borrows the bytes
- * where they are. A window of small messages would need tens of megabytes as messages of their own. It goes
- * into the next flow as a run again; only this node itself splits it.
- *
- * Waiters are names to which a send returned PHX_EAGAIN. Each is in one list only, so the host is told of a
- * name once. */
+ * Most sends find the mailbox without a search, because it is the one found last. A run that comes back stays
+ * one queued message, which borrows its bytes, and goes into the next flow as a run: a window of small
+ * messages would need tens of megabytes one by one. Only this node itself splits it. Waiters are names to
+ * which a send returned PHX_EAGAIN. Each is in one list, so the host is told once. */
 /* include "post/store.h" */
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
@@ -15748,39 +15670,33 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
  *      the route changed:                the circle of the new next hop
  *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
  *
- * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), so none waits for
- * more than one quantum of each other, and one whose reader sleeps uses up its own credit only. The links are
- * in the nodes' records, which never move; the table only points to one of each circle.
+ * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
+ * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
  *
  * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
- * silence, halves what it has under way. So two nodes that relay for each other never wait for each other:
- * nobody ever stops reading. Small frames in transit are copied once, one after another into shared blocks,
- * and so leave in as few slices as they came; large ones leave from where they were read.
+ * silence, halves what it has under way. So nobody ever stops reading, and two nodes that relay for each
+ * other never wait for each other. Small frames in transit are copied once into shared blocks, and so leave
+ * in as few slices as they came; large ones leave from where they were read.
  *
- * A frame of a multicast travels once per link: every other flow with the same next hop whose next frame is
- * the same piece of the same multicast is emitted with it, as one CAST frame, which says for each target what
- * its DATA frame would have said, and the payload once. A relay splits the list by next hop, so along the
- * tree of shortest paths each link carries one frame. A target takes its line as the DATA frame it stands
- * for. A flow without credit is left behind and emits DATA later, and so does a retransmission.
+ * A frame of a multicast travels once per link: all flows with the same next hop whose next frame is the same
+ * piece are emitted as one CAST frame, which has the payload once, and for each target a line with what its
+ * DATA frame would say. A relay splits the lines by next hop. A target takes its line as that DATA frame. A
+ * flow without credit is left behind and emits DATA later, and so does a retransmission.
  *
  *      flow to a: [.][.][cast 1/2]                   .-- CAST a, b --> relay --> CAST/DATA a
  *      flow to b:       [cast 1/2][.]  -- pull nbr --|                     '---> b
  *      flow to c: [.][.][.] window full              '-- later: DATA c
  *
- * Acks ride before data of the other direction, though not on every frame of a brisk exchange, or go by
- * themselves when enough has come or some time has passed. A record has one timer for all its deadlines. If
- * it fires too early it is set again then, which is cheaper than moving it at each frame. */
+ * An ack rides before data of the other direction, or goes by itself when enough has come or some time has
+ * passed. A record has one timer for all deadlines: firing early is cheaper than a move at each frame. */
 /* include "post/sched.h" */
 
-/* Bytes of one source before the next has its turn: one large fragment, four runs, or some hundred small
- * frames. */
+/* Bytes of one source in its turn: one large fragment, four runs, or some hundred small frames. */
 #define SCHED_QUANTUM PHX__FRAGMENT
-/* An ack waits this long for data of the other direction. It delays outcomes and credit only, and a quarter
- * of the window asks for an ack by itself. */
+/* An ack waits this long for data the other way. It delays outcomes, and at most a quarter of credit. */
 #define SCHED_ACK_DELAY (5 * PHX__MS)
-/* An ack does not ride within SCHED_RIDE_EVERY after the last one for fewer frames and bytes than these,
- * unless the sender's application waits for it: in ping-pong an ack is a fifth of the work on either side.
- * The bounds keep retransmissions small, and the sender's records in the cache. */
+/* An ack rides so soon after the last only for this much, or if the sender's application waits: in ping-pong
+ * it is a fifth of the work. The bounds keep retransmissions small, and the sender's records cached. */
 #define SCHED_RIDE_EVERY PHX__MS
 #define SCHED_RIDE_FRAMES 16u
 #define SCHED_RIDE_BYTES 4096u
@@ -16025,8 +15941,7 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     peer->transit.frames = peer->transit.tail_size = 0;
 }
 
-/* Where a frame of at most `size` bytes in transit to peer can be written; NULL: nowhere. Then sched_queued
- * queues it: 0 or PHX_ENOMEM. */
+/* Where a frame in transit to peer can be written, or NULL. Then sched_queued queues it: 0 or PHX_ENOMEM. */
 static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
@@ -16442,30 +16357,24 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *                        '--- the owner changed, or a message --------+-----'
  *                             came back ----> GATED ---- all that was under way has ended
  *
- * As long as one message to the name is in the flow to a former owner, nobody knows whether that delivers it
- * or returns it; so the mailbox is GATED, and whatever follows waits. When something is sent, the owner is
- * asked if the names have changed since the last time, which costs a comparison; so no change of names
- * searches for mailboxes with nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up
- * to a second, should the news of the name not arrive.
+ * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
+ * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
+ * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
+ * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
- * Each end has one outcome. phx__post_run alone reports outcomes, and their memory is reserved when the
- * message is accepted: each holds at most the token, the result, and the host's own memory if that is to be
- * released. So no end can fail, and no release function runs outside a step.
- *
- * A message that has begun to leave cannot be withdrawn. If its time limit passes then, PHX_EEXPIRED is
- * reported at once, and once; it may still be delivered.
+ * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
+ * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
+ * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
- * what had come back before: what is queued otherwise is always younger. Then they are routed as all others
- * are, with one exception. A node that failed may only have been cut off, with a message delivered and the
- * ack lost. If it comes back in the same life and owns the name again, a message that was once emitted to it
- * in whole ends with PHX_EFAILED, because it could be delivered twice. Each such message has a bit for each
- * life it tried, and its mailbox the lives, until it has nothing queued and nothing under way. There are five
- * bits; a message that tried more lives ends in the same way.
+ * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
+ * with one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
+ * comes back in the same life and owns the name again, a message that was once emitted to it in whole ends
+ * with PHX_EFAILED, or it could be delivered twice. So each such message has a bit for each life it tried,
+ * and its mailbox keeps the lives. There are five bits; a message that tried more lives ends, too.
  *
- * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it. All
- * mailboxes but LOCAL ones share hold_bytes; what comes back may pass that, by what was in flows. LOCAL ones
- * share a window: this node is a destination, too. */
+ * Bounds. A destination has one window for all its names: what is in its flow and what is queued for it.
+ * LOCAL mailboxes share a window, others hold_bytes; what comes back may pass that, by what was in flows. */
 /* include "post/box.h" */
 
 /* How long to wait when an owner says that it is none: news of names take some round trips. */
@@ -16922,8 +16831,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* A FLOWING mailbox. If its peer has lost the name, what is under way has to end first; without that the
- * mailbox is freed, and NULL. */
+/* A FLOWING mailbox. If its peer has lost the name: GATED while something is under way, else freed, NULL. */
 static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
     if (b->version == *p->ops.version)
@@ -17229,8 +17137,7 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Takes all out of a failed flow, from the youngest to the oldest: each goes to the front of its mailbox if
- * the name has an owner and the message has not expired. The rest ends with `failure`. */
+/* Puts a failed flow's messages back into mailboxes. What expired or has no owner ends with `failure`. */
 static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
@@ -17299,8 +17206,7 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation, which tells a flow of the new life that has begun
- * already; any other belongs to the former, however its epoch compares. */
+/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -17359,15 +17265,14 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
 #line 1 "src/post/multicast.c"
 #endif
 
-/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with a
- * number, credit, returns and an outcome as all others have. So it keeps their order and their promises. Only
- * two things differ. Its bytes are kept once: all its messages hold one block, also small ones, and are cut
- * at the same places, into smaller fragments than others so that a frame has room for hundreds of targets.
- * And its bytes travel once per link: see sched.c.
+/* A multicast is nothing but messages: for each member one in the stream from this node to that name, with
+ * the order, credit, returns and outcome of all others. Two things differ. Its bytes are kept once: all its
+ * messages hold one block, and are cut at the same places, into smaller fragments than others so that a frame
+ * has room for hundreds of targets. And its bytes travel once per link: see sched.c.
  *
- * All or nothing. First each member is checked for room, then all are put; if memory ends in between, those
- * that were put are withdrawn from the ends of their queues, where nothing has come behind them. Several
- * members at one node may pass its window, by frames' heads only. */
+ * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
+ * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
+ * frames' heads only. */
 /* include "post/multicast.h" */
 
 struct multicast_members {
@@ -17519,26 +17424,22 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 #line 1 "src/post/recv.c"
 #endif
 
-/* A message of several fragments is assembled in one block of its whole size, the *part* of the flow it comes
- * in. It is made when the first fragment begins to come: the links ask for the fragment's place
- * (phx__post_recv_place) and read the payload into it. Nothing of a fragment counts before all of it is here;
- * then it is checked like every other frame (recv_fragment), and if its payload is in its place already, it
- * is not copied.
+/* A message of several fragments is assembled in one block, the *part* of the flow it comes in. The links ask
+ * for a fragment's place (phx__post_recv_place) as it begins to come, and read the payload into it. Nothing
+ * of it counts before all of it is here and is checked like every other frame (recv_fragment).
  *
  * The part may be the application's memory (on_begin). Each such buffer ends in one of two ways:
  *
  *      begin --> shown to the application (ops.message, with this very buffer)
  *            '-> abandoned: the flow dropped it, for whatever reason
  *
- * There are many reasons (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
- * and one place where all of them meet: the flow retires the part, which calls its release function. The host
- * may not be called there, so the buffer is put into a list, which the next phx__post_run reports. The list
- * needs no memory: its links were made with the part.
+ * The reasons are many (a new epoch, a peer that failed, a name that moved, a sender that cannot count),
+ * their place is one: the flow retires the part, which calls its release function. That may not call the
+ * host, so it lists the buffer for the next phx__post_run. The list's links were made with the part.
  *
- * A frame may be a run of messages. They are taken one by one, as if each had come by itself, and the
- * application may send, cancel and give the name away in between. Then the rest is returned, as one return;
- * if there is no room for that, the frame comes again and the messages that were taken are passed over. A run
- * is acknowledged when all of it was taken. */
+ * The messages of a run are taken one by one, as if each had come by itself; the application may send, cancel
+ * and give the name away in between. Then the rest is one return; if there is no room for that, the frame
+ * comes again and the messages that were taken are passed over. The ack waits for the whole run. */
 /* include "post/recv.h" */
 
 /* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
@@ -17720,11 +17621,9 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
-/* A frame of whole messages: one, or a run. What the application does inside its callback counts for those
- * that follow, so the owner is asked again when names have changed. If a message can neither be delivered nor
- * returned now, the frame comes again, and what was done of it is not done twice. One of a run that is too
- * large is dropped: its sender asked for no outcome, and a run may have more of them than there is room for
- * returns, which cannot wait, because no ack may name a return of a frame that was not taken. */
+/* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
+ * run may have more messages that are too large than there is room for returns, and no ack may name a return
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -17777,9 +17676,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
-/* A fragment, whose message has got a part if it is the first. The payload is copied there unless it was read
- * into place. A last one counts only when its message was delivered, so if that is impossible now it may come
- * again. 0: not taken. */
+/* A fragment, whose message has a part. A last one counts when its message was delivered. 0: not taken. */
 static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                               int flags)
 {
@@ -18053,8 +17950,7 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
     phx__post_box_landed(p, r->box);
 }
 
-/* Queues the lowest record's message again; of a run those from this place on: the others have arrived. 0 or
- * PHX_ENOMEM. */
+/* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
@@ -18169,10 +18065,9 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
  *                                                                 |
  *      phx__post_sched_pull(nbr): a circle of all flows and transit queues whose next hop is nbr
  *
- * Acknowledged means that the receiver's ops.message has returned, or, if the name is not at that node, that
- * the message comes back. Its source alone answers for it: nobody else keeps it, so nobody else's failure can
- * lose it. What a receiver cannot take (no memory) it does not acknowledge; it closes the sender's window
- * instead and opens it again when it can.
+ * Acknowledged means that the receiver's ops.message has returned, or that the message comes back. Its source
+ * alone keeps it, so nobody else's failure can lose it. What a receiver cannot take (no memory) it does not
+ * acknowledge; it closes the sender's window until it can.
  *
  * Re-entrance: ops.message, done and writable, and the host's release functions may call phx__post_send and
  * phx__post_box_cancel. So nothing that those may move or free is kept across such a call. Release functions
@@ -18225,8 +18120,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-/* The usual case of a stream: the message before went to the same name, its owner is the same, and the last
- * frame has room for one more. No memory is needed. 1, or 0: take the long way. */
+/* Joins the last frame if name and owner are those of the message before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;
@@ -18435,8 +18329,7 @@ void phx__post_free(struct phx__post *p)
 #ifdef PHX_LINES
 #line 1 "src/node/keys.c"
 #endif
-/*
- * A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
+/* A node has at most two keys: it speaks with the first and accepts both. That is enough to change the key of
  * a running cluster in three rounds over all nodes, in any order within a round:
  *
  *      { old }  ->  { old, new }  ->  { new, old }  ->  { new }
@@ -18582,8 +18475,7 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* The port of a peer that dialled us is a new one each time, so it does not count. A peer may refuse us for
- * 65,535 reasons; those that we do not know count as one. */
+/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
@@ -18602,8 +18494,7 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
 #ifdef PHX_LINES
 #line 1 "src/node/samehost.c"
 #endif
-/*
- * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+/* os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
  * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
  * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
  *
@@ -18670,18 +18561,16 @@ int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 #ifdef PHX_LINES
 #line 1 "src/node/addr.c"
 #endif
-/*
- * A node tells others where it listens, what phx_advertise added, and what each new link teaches:
+/* A node tells others where it listens, what phx_advertise added, and what each new link teaches:
  *
  *  1. Our end of the link, for listeners on all interfaces. This is a fact.
  *  2. What the peer sees ("observed" in src/WIRE.md). This is hearsay: two peers at two hosts must agree.
- *      - The peer dialled us: then this address, port and all, led to us, through a forwarded port perhaps.
- *      - We dialled: then it is our address after all translation, with the port of this connection. If the
- *        port came through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the
- *        outside host with our listening port is worth a try. (To dial from the listening port itself, TCP
- *        needs SO_REUSEPORT, and others could take our connections.)
- *     Such an address is only a candidate: a dial proves who answers. A wrong one costs others one dial a
- *     minute that gives way (dial/slot.c).
+ *      - The peer dialled us: this address, port and all, led to us, through a forwarded port perhaps.
+ *      - We dialled: it is our address after all translation, with this connection's port. If the port came
+ *        through unchanged, the translator keeps ports, as a cloud's 1:1 address does, and the outside host
+ *        with our listening port is worth a try. (To dial from that port itself, TCP needs SO_REUSEPORT, and
+ *        others could take our connections.)
+ *     A dial proves who answers. A wrong address costs others one dial a minute that gives way (dial/slot.c).
  *
  * A card has room for 8 addresses. The oldest learnt one gives way to a new one; what the host said stays. */
 /* include "node/addr.h" */
@@ -18868,8 +18757,7 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
 #ifdef PHX_LINES
 #line 1 "src/node/suspect.c"
 #endif
-/*
- * detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
+/* detect decides which nodes are suspected and given up; this file sends and passes on its two small frames.
  *
  * SUSPECT, the rumour that a node is silent, goes to everybody at once: all who have a link with the accused
  * are to check it. If each of N nodes of a mesh passed it on to all, that would be N^2 frames. So neighbours
@@ -18881,10 +18769,8 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
  * for the moment in which routing is still at work, or has lost something. */
 /* include "node/suspect.h" */
 
-/* Bytes of a SUSPECT or PROBE frame, header included, at most. */
-#define SUSPECT_FRAME 64u
-/* How many nodes are asked about a node that was lost. */
-#define SUSPECT_PROBES 2u
+#define SUSPECT_FRAME 64u /* bytes of a SUSPECT or PROBE frame, header included, at most */
+#define SUSPECT_PROBES 2u /* how many nodes are asked about a node that was lost */
 /* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
 
@@ -19121,26 +19007,21 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
  * until all nodes have it. A HAND may be lost, doubled or late. A late one does not mean names that the giver
  * got back later: they are held by a higher epoch than it had seen when its host gave them away (`epoch`).
  *
- * The heir takes only what the named giver holds at present, by what the heir itself knows, in the life that
- * is named: no HAND takes names from a third node. This is no proof: a member that writes another's id as the
- * giver is believed, as in a card. All who have the key are trusted alike (WIRE.md, section 9).
+ * The heir takes only what it knows the named giver to hold, in the life that is named: nothing of a third
+ * node. A member that names another as the giver is believed: all are trusted alike (WIRE.md, section 9).
  *
  * If the heir fails or leaves, the giver keeps the names. A giver that leaves releases its other names at
  * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 /* include "node/handover.h" */
 
-/* Bytes of a HAND frame, header included, at most. */
-#define HANDOVER_FRAME 96u
+#define HANDOVER_FRAME 96u /* bytes of a HAND frame, header included, at most */
 /* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
-/* Ranges under way at once. Each costs a frame every 2 s, and all are searched for each name that is lost. */
-#define HANDOVER_MAX 1024u
-/* A range has several only where others have taken names meanwhile. The rest comes with the next HAND. */
-#define HANDOVER_STRETCHES 64
+#define HANDOVER_MAX 1024u /* ranges at once: each costs a frame every 2 s, and a look for each lost name */
+#define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
-/* 1 if what *range begins with is being handed to this heir (NULL: any), or 0. *out: how far that holds, to
- * the end of the range at most. */
+/* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
@@ -19184,8 +19065,7 @@ static void handover_drop(struct phx__node_handover *h, uint32_t i)
     memmove(h->at + i, h->at + i + 1, (h->count - i) * sizeof *h->at);
 }
 
-/* 1 if this node holds nothing of it any more. Names that were released and assumed again are another claim.
- * What the heir has taken from the beginning is cut off. */
+/* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
 static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
@@ -19249,8 +19129,7 @@ void phx__node_handover_free(struct phx__node_handover *h)
     phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
 }
 
-/* What of this range a node holds by claims up to this epoch, as this one knows: at most `most` stretches,
- * adjacent ones joined. How many, or PHX_ENOMEM. */
+/* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
 static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
                          struct phx_range *out, int most)
 {
@@ -19400,8 +19279,7 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
 #ifdef PHX_LINES
 #line 1 "src/node/trace.c"
 #endif
-/*
- * As traceroute does it, but with routers that know the question:
+/* As traceroute does it, but with routers that know the question:
  *
  *      asker          relay 1          relay 2          target
  *        |--- TRACE, may cross 1 link ->|  answers: I am the 1st, 2 hops from the target, because ...
@@ -19418,12 +19296,9 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
  * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 /* include "node/trace.h" */
 
-/* Bytes of a TRACE frame, header included, at most. */
-#define TRACE_FRAME 64u
-/* By then silent links are detected: a later answer tells of another network. */
-#define TRACE_PATIENCE (5 * PHX__SECOND)
-/* Under way at once: each waits for at most 255 answers, and all are searched for each answer. */
-#define TRACE_MAX 16u
+#define TRACE_FRAME 64u /* bytes of a TRACE frame, header included, at most */
+#define TRACE_PATIENCE (5 * PHX__SECOND) /* silent links are detected by then: the network is another one */
+#define TRACE_MAX 16u /* under way at once: each waits for up to 255 answers, and each answer searches all */
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
@@ -19874,31 +19749,24 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 #endif
 /* include "node/base.h" */
 
-/* Cards up to this size travel inside an UPDATE, larger ones in CARD frames just before it. */
-#define FRAMES_CARD_INLINE 16384u
-/* Bytes of a CARD frame around its part of the card. */
-#define FRAMES_CARD_HEAD 64u
+#define FRAMES_CARD_INLINE 16384u /* larger cards travel in CARD frames just before their UPDATE */
+#define FRAMES_CARD_HEAD 64u      /* bytes of a CARD frame around its part of the card */
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
-/* Of 29 bytes each. */
-#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29)
-/* Bytes of an ACK frame around its returns. */
-#define FRAMES_ACK_HEAD 96u
-/* Frames that are repeated, or can be missed, are not added to a queue of this many bytes. */
-#define FRAMES_LONG_QUEUE 262144u
+#define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
+#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
+#define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
 
-/* Closes the link when its turn to write comes, which is in this step: a room that goes through its
- * neighbours must not lose one of them meanwhile. */
+/* Closes the link when it writes in this step: a room that goes through its neighbours must lose none. */
 static void frames_break(phx *p, struct phx__link *l)
 {
     l->end.broken = PHX_ENOMEM;
     p->set.ops->wants(p, l);
 }
 
-/* A writer for one control frame of at most `size` bytes to this neighbour (PHX__NONE: to nobody), and the
- * link that it goes to; NULL: there is none, or no memory. */
+/* Begins a control frame of at most `size` bytes: its link; NULL: there is none, or no memory. */
 static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct phx__writer *w)
 {
     struct phx__link *l = phx__node_link(p, nbr);
@@ -19906,8 +19774,7 @@ static struct phx__link *frames_begin(phx *p, uint32_t nbr, size_t size, struct 
     return l == NULL || phx__link_out_control(&p->set, l, size, w) != 0 ? NULL : l;
 }
 
-/* A frame lost for lack of memory would leave the neighbour with a wrong picture: the link breaks,
- * and its successor starts with everything. */
+/* A lost frame would leave the neighbour wrong: the link breaks, and its successor starts with everything. */
 static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
 {
     if (phx__link_out_control_end(&p->set, l, w) != 0)
@@ -20312,8 +20179,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                         size_t raw_size)
 {
-    /* A link that was replaced by another one waits for its end: what still comes on it is older than what
-     * came on its successor. */
+    /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
     switch (f->type) {
@@ -20341,8 +20207,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #ifdef PHX_LINES
 #line 1 "src/node/links.c"
 #endif
-/*
- * Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
+/* Two nodes that both know of each other may both dial. Exactly one link remains, by these rules, which both
  * sides follow without asking each other (links_judge):
  *
  *  - Of two connections between the same two nodes the one dialled by the node with the smaller id wins.
@@ -20350,24 +20215,18 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
  *    is decided, so that the loser is refused only when the winner stands.
  *  - If both are up for a moment, the loser is closed by the side that knows the winner to be up on both
  *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
- *  - A HELLO from a node that we have a link with, by a link it dialled itself, means that it has lost that
- *    link: the old one is closed. If we had dialled it, we keep it and refuse: should it be dead, heartbeats
- *    find out.
- *  - A higher incarnation replaces everything of a lower one.
- */
+ *  - A HELLO from a node that had dialled the link we have with it means that it has lost that link: the old
+ *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
+ *  - A higher incarnation replaces everything of a lower one. */
 /* include "node/links.h" */
 
-/* Links accepted and not authenticated at once. The next one takes the place of the oldest, if that has had
- * time for a handshake: a crowd that says nothing and comes slowly keeps nobody out, and one that comes fast
- * waits in the listen queue. Dials are bounded by cfg.max_dials. */
+/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
+ * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
 #define LINKS_UNAUTHENTICATED 256u
 #define LINKS_FAIR_TIME (250 * PHX__MS)
-/* Connections accepted per listener and step. */
-#define LINKS_ACCEPTS 64
-/* A listener that ran out of descriptors looks again after this. */
-#define LINKS_PAUSE (500 * PHX__MS)
-/* Bytes written to one link in one step. */
-#define LINKS_WRITE_LIMIT (1u << 20)
+#define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
+#define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -20460,8 +20319,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
     int64_t before = 0;
 
-    /* What never was a link is logged once a minute for each peer and reason: strangers come as often as they
-     * like, and a hub with another key is dialled for ever. */
+    /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
     phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
@@ -20533,8 +20391,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     past->lost_error = reason;
 }
 
-/* A callback of the host may call anything, also what calls dial, and dial must not be called while it dials:
- * cfg.dial is asked later in the step. So is TCP where the way within the host led to the wrong one. */
+/* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
@@ -21010,9 +20867,8 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
     out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
 }
 
-/* The link that loses. If we accepted the winner we have seen its proof, so it is up on both ends. If we
- * dialled it, the other side may not have seen our proof yet, and would be without any link for a moment
- * if it saw the old one end first: it will close the old one itself, or our patience does. */
+/* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
+ * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old);
@@ -21071,8 +20927,7 @@ static int links_up(phx *p, struct phx__link *l)
         links_replace(p, old, l->dialer);
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
-        /* Before dial hears of it: that abandons other dials to this node, and the HELLOs that were parked
-         * behind them are to be judged by the link there is. */
+        /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
         p->peers.at[l->peer].link = l->slot;
         err = phx__dial_up(&p->dial, l->peer, attempt);
@@ -21160,9 +21015,8 @@ static void links_write_one(phx *p, struct phx__link *l)
         links_watch(p, l);
 }
 
-/* Each link that wants it, once. A link counts as listed while it is written to: acks that its own data
- * brings about leave in the same write, and do not make a step of their own. Others that are listed
- * meanwhile are for the next step. */
+/* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
+ * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
     uint32_t i, count = p->links.writer_count;
@@ -21760,35 +21614,27 @@ int phx__node_wiring_open(phx *p)
  *   5. routing tells the neighbours what changed, once no link has more to read;
  *   6. each link writes what waits on it, and links that were closed are freed.
  *
- * This file takes no decision that a room could take.
- */
+ * This file takes no decision that a room could take. */
 /* include "node/links.h" */
 
-/* What could not be taken in for lack of memory is looked at again after this. */
-#define STEP_LATE (500 * PHX__MS)
-/* So much memory of messages that are over is kept for the next ones: two of the largest with the default
- * limits. What was not needed for so long is given back. */
+#define STEP_LATE (500 * PHX__MS) /* what was not taken in for lack of memory is looked at again after this */
+/* Memory of finished messages kept for the next: two of the largest by default. Unused so long, it goes. */
 #define STEP_SPARE_BYTES ((size_t)34 << 20)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
-/* Deadlines handled in one step. */
-#define STEP_TIMERS 10000
-/* Readiness asked for at once. */
-#define STEP_READY_MOST 128
+#define STEP_TIMERS 10000 /* deadlines handled in one step */
+#define STEP_READY_MOST 128 /* readiness asked for at once */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
-/* No prediction is used later than this after the last wait(): the other nodes of a host that steps ten times
- * a second would seem dead. */
+/* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
-/* A host that sleeps until one link is ready learns twice which link that is: when it wakes, and from wait().
- * Often it can be predicted: it is the same link each time, or at a relay the two ends of a conversation in
- * turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right predictions up to
- * STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for that many reads; a
- * host that sleeps still wakes for them, as their descriptors stay readable.
- *
- * The link that should be ready now, or NULL: there is no prediction. */
+/* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
+ * when it wakes, and from wait(). Often it is the same each time, or at a relay the two ends of a
+ * conversation in turn. So each link keeps which one was ready after it. After STEP_PREDICTED_AFTER right
+ * predictions up to STEP_PREDICTED_MOST steps read the predicted link without a wait(). Other links wait for
+ * that many reads; a host that sleeps still wakes for them, as their descriptors stay readable. */
 static struct phx__link *step_predict(const phx *p)
 {
     const struct phx__links *s = &p->links;
@@ -21802,9 +21648,8 @@ static struct phx__link *step_predict(const phx *p)
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
 }
 
-/* 1: a link was read, and what others may have is seen at one of the next steps. If it had nothing, the
- * prediction was wrong and cost this step its one system call: the next step, which is to come at once,
- * calls wait(). */
+/* 1: a link was read. If it had nothing, the prediction was wrong and cost this step its one system call: the
+ * next step, which is to come at once, calls wait(). */
 static int step_read_predicted(phx *p)
 {
     struct phx__link *l = step_predict(p);
@@ -21991,8 +21836,7 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
-    /* The card first: when a node is found to have left, its names must be gone already, or what is rescued
-     * from it would be sent to it again. */
+    /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if ((err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
@@ -22133,10 +21977,9 @@ static void step_timers(phx *p)
         p->step.more = 1;
 }
 
-/* Leaving has two parts. While messages are pending or names being handed, and until shortly before the
- * end, all goes on but that nothing new is taken. Then acks that are owed and a card that says goodbye go
- * out. Neighbours close their ends when they have read it, so nothing that was written is lost with the
- * connection; at the end of the drain the links close all the same. */
+/* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
+ * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
+ * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
 static void step_leave(phx *p)
 {
     struct phx__link *l;
@@ -22316,10 +22159,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 #ifdef PHX_LINES
 #line 1 "src/node/explain.c"
 #endif
-/*
- * "Why is node 3f2a unreachable?" The answer lies in five rooms: names, route, link, detect and dial. Here it
- * is laid side by side, one `key: value` per line; phoenix.h lists the keys. Times are ages in milliseconds,
- * as of the last step, since only the host knows what its clock means. */
+/* One `key: value` per line, from names, route, link, detect and dial; phoenix.h lists the keys. Times are
+ * ages in milliseconds, as of the last step, since only the host knows what its clock means. */
 /* include "node/base.h" */
 
 /* Lines of one kind, so that a text stays readable in a large network. */
@@ -22485,12 +22326,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 #ifdef PHX_LINES
 #line 1 "src/node/dump.c"
 #endif
-/*
- * A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
+/* A node knows its own links, a route to each node, and what its neighbours say that they are next to. A tool
  * that wants the whole picture of a large network asks several nodes: ids are the same everywhere.
  *
- * JSON has no integers above 2^53 that all readers keep, so names and incarnations are strings. All text is
- * ASCII: what a path may hold beyond that is escaped. */
+ * Names and incarnations are strings: not all JSON readers keep integers above 2^53. All text is ASCII:
+ * what a path may hold beyond that is escaped. */
 /* include "node/base.h" */
 
 /* Ranges of names in the label of a node: a picture is not a list. */
@@ -22717,12 +22557,10 @@ void phx_config_init(struct phx_config *cfg)
 int phx_detector_preset(struct phx_detector *d, int preset)
 {
     static const struct phx_detector presets[] = {
-        /* An idle link says something within 90 s: clouds forget translations after 240 s, and many home
-         * routers and firewalls after 120 s. */
+        /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
         { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
         { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s together. The patience is the largest part: it is what a scheduler under load, a lost packet
-         * (sent again after 200 ms and more) or a page fault may use up. */
+        /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
         { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
     };
 
