@@ -13784,7 +13784,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * process that was started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
- * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once.
+ * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
+/* include "dial/dial.h" */
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
  * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
