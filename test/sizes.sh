@@ -15,8 +15,9 @@ mkdir -p "$dir" || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# The limits. Work that adds to what the library promises may raise the first two, and text in proportion, by
-# the lines that were agreed upon before it began; its commit says so here. What removes lines lowers them.
+# The limits of promise 129. Work that adds to what the library promises may raise the first two, and text in
+# proportion, by the lines that were agreed upon before it began; its commit says so here. What removes lines
+# lowers them.
 limits() {
     cat << 'END'
 lines       22700 lines of src
