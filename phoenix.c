@@ -3406,7 +3406,8 @@ struct phx__news {
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
-    int late;               /* some change was not taken in for lack of memory */
+    int owner_late;         /* an owner could not be looked up for lack of memory */
+    int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
     uint32_t told_by;       /* the neighbour that told of the last new node */
 };
@@ -12730,6 +12731,13 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
+static int names_has(const struct phx__names_of *of, uint64_t name)
+{
+    uint32_t i = names_from(of, name);
+
+    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
@@ -12741,6 +12749,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
+    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+        owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
         *around = range;
@@ -15471,6 +15481,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
+    phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
         int err;
@@ -20453,9 +20464,10 @@ void phx__node_links_free(phx *p)
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = 0;
+    s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         p->os.close(p->os.world, at->handle);
@@ -21183,11 +21195,14 @@ static uint32_t wiring_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
     uint32_t node;
+    int err;
 
     /* Messages that come one after another are often for one name of ours. */
     if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
         return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, NULL);
+    node = phx__names_owner(&p->names, name, NULL, &err);
+    if (err != 0) /* post asks again when there is memory, perhaps */
+        p->news.late = p->news.owner_late = 1;
     if (node == PHX__SELF) {
         p->step.own_name = name;
         p->step.own_name_version = p->names.version + 1;
@@ -21868,7 +21883,8 @@ static void step_late(phx *p)
 
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
-    p->news.card_late = 0;
+    p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
+    p->news.card_late = p->news.owner_late = 0;
     for (node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
@@ -23023,7 +23039,7 @@ int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;
-    return phx__post_box_cancel(&p->post, token);
+    return p->step.free_later ? PHX_ENOTFOUND : phx__post_box_cancel(&p->post, token);
 }
 
 size_t phx_pending(const phx *p)

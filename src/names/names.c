@@ -394,6 +394,13 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
+static int names_has(const struct phx__names_of *of, uint64_t name)
+{
+    uint32_t i = names_from(of, name);
+
+    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
@@ -405,6 +412,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
+    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+        owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
         *around = range;

@@ -498,7 +498,7 @@ int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;
-    return phx__post_box_cancel(&p->post, token);
+    return p->step.free_later ? PHX_ENOTFOUND : phx__post_box_cancel(&p->post, token);
 }
 
 size_t phx_pending(const phx *p)

@@ -244,9 +244,10 @@ void phx__node_links_free(phx *p)
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = 0;
+    s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         p->os.close(p->os.world, at->handle);

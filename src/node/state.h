@@ -83,7 +83,8 @@ struct phx__news {
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
-    int late;               /* some change was not taken in for lack of memory */
+    int owner_late;         /* an owner could not be looked up for lack of memory */
+    int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
     uint32_t told_by;       /* the neighbour that told of the last new node */
 };

@@ -265,7 +265,8 @@ static void step_late(phx *p)
 
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
-    p->news.card_late = 0;
+    p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
+    p->news.card_late = p->news.owner_late = 0;
     for (node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);

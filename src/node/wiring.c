@@ -64,11 +64,14 @@ static uint32_t wiring_owner(void *ctx, uint64_t name)
 {
     phx *p = ctx;
     uint32_t node;
+    int err;
 
     /* Messages that come one after another are often for one name of ours. */
     if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
         return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, NULL);
+    node = phx__names_owner(&p->names, name, NULL, &err);
+    if (err != 0) /* post asks again when there is memory, perhaps */
+        p->news.late = p->news.owner_late = 1;
     if (node == PHX__SELF) {
         p->step.own_name = name;
         p->step.own_name_version = p->names.version + 1;

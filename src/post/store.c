@@ -87,6 +87,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
+    phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
         int err;
