@@ -219,6 +219,36 @@ static void send_next(const void *data, size_t size, void *arg)
     phx_free(world.host);
 }
 
+static void look_around(const void *data, size_t size, void *arg)
+{
+    struct phx_link links[4];
+
+    (void)data, (void)size, (void)arg;
+    (void)phx_timeout_ms(world.host, world.now);
+    world.sent = (int)phx_links(world.host, links, 4);
+    world.cancelled = phx_cancel(world.host, 5);
+}
+
+/* Goal: what phx_free has freed already nobody is shown. Method: a node with a link, an idle mailbox, and
+ * messages that have not left is freed, and the release callback looks at all of it; the sanitizers watch. */
+static void test_release_looks(void)
+{
+    char at[PHX_ADDRESS_TEXT];
+    phx *all[2];
+
+    begin();
+    all[0] = world.host = node();
+    all[1] = node();
+    listen_at(all[1], at);
+    ok(phx_join(all[0], at) == 0 && phx_assume(all[1], 7, 8) == 0 && knows(all, 2, all[0], 8), "linked");
+    ok(post(all[0], 8, 1, NULL) == 0, "sent, for an idle mailbox");
+    steps(all, 2, 3000);
+    ok(post(all[0], 7, 4, look_around) == 0 && post(all[0], 7, 5, NULL) == 0, "not sent yet");
+    phx_free(all[0]);
+    ok(world.cancelled == PHX_ENOTFOUND && world.sent == 0, "a node being freed has no links and no tokens");
+    phx_free(all[1]);
+}
+
 /* Goal: phx_free survives release callbacks that call back. Method: one that cancels the other held
  * message of the same name, and one that sends and frees; the sanitizers watch. */
 static void test_release(void)
@@ -357,6 +387,7 @@ int main(void)
     test_no_false_ack();
     test_reborn();
     test_release();
+    test_release_looks();
     test_no_relay();
     return test_end();
 }
