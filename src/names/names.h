@@ -33,8 +33,8 @@ PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
- * which this answer holds (also for NONE). PHX__NONE also if the index can't be rebuilt for lack of memory;
- * then *error is PHX_ENOMEM, else 0. around and error may be NULL. */
+ * which this answer holds (also for NONE). If the index can't be rebuilt for lack of memory *error is
+ * PHX_ENOMEM, else 0, and the answer for names of others is PHX__NONE. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */

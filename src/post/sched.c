@@ -336,7 +336,7 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
     if (b == NULL || p->transit.bytes + size > SCHED_LENT_MOST
         || peer->transit.queue.bytes + size > 2 * p->limits.window)
         return PHX_ELIMIT;
-    b->data[frame - b->data + PHX__DATA_HOPS] = (uint8_t)hops;
+    b->data[(size_t)(frame - b->data) + PHX__DATA_HOPS] = (uint8_t)hops;
     return sched_enqueue(p, peer, b, frame, size);
 }
 

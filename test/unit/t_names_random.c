@@ -327,11 +327,12 @@ static int move_failing(const struct move *v, struct rig *r, uint64_t base, uint
     }
 }
 
+/* Without memory own names are known all the same, and no others. */
 static int lookup_failing(struct rig *r, uint64_t name, uint32_t *refused)
 {
     struct phx_range around;
-    uint32_t node;
-    int error;
+    uint32_t node, before = PHX__NONE;
+    int error, failed = 0;
     long k;
 
     for (k = 1;; k++) {
@@ -339,10 +340,13 @@ static int lookup_failing(struct rig *r, uint64_t name, uint32_t *refused)
         node = phx__names_owner(&r->names, name, &around, &error);
         r->heap.fail_at = 0;
         if (error == 0)
-            return 1;
+            return !failed || (before == PHX__SELF) == (node == PHX__SELF);
         ++*refused;
-        if (error != PHX_ENOMEM || node != PHX__NONE || around.first != name || around.last != name)
+        if (error != PHX_ENOMEM || (node != PHX__NONE && node != PHX__SELF) || around.first != name
+            || around.last != name)
             return 0;
+        failed = 1;
+        before = node;
     }
 }
 
