@@ -97,9 +97,12 @@ static void put_card(struct liar *l, int flags, uint32_t count, uint64_t first, 
 }
 
 /* The card is made where frames are, and then cut into parts that follow it there. */
-void liar_card(struct liar *l, int flags, uint32_t count, uint64_t first, uint64_t last, uint64_t epoch)
+void liar_card(struct liar *l, const struct phx_id *of, int flags, uint32_t count, uint64_t first,
+               uint64_t last, uint64_t epoch)
 {
+    const struct phx_id *id = of ? of : &l->id;
     size_t begin = l->out_size, total, at, size;
+    uint32_t version = of ? 1 : ++l->version, seq = of ? 1 : ++l->seq;
     unsigned char *card;
 
     put_card(l, flags, count, first, last, epoch);
@@ -112,14 +115,12 @@ void liar_card(struct liar *l, int flags, uint32_t count, uint64_t first, uint64
     }
     memcpy(card, l->out + begin, total);
     l->out_size = begin;
-    l->version++;
-    l->seq++;
     for (at = 0; at < total; at += size) {
         size = total - at < LIAR_PART ? total - at : LIAR_PART;
         liar_head(l, LIAR_CARD, 0, 0);
-        liar_bytes(l, l->id.b, 16);
+        liar_bytes(l, id->b, 16);
         liar_put(l, 0, 8);
-        liar_put(l, l->version, 4);
+        liar_put(l, version, 4);
         liar_put(l, total, 4);
         liar_put(l, at, 4);
         liar_bytes(l, card + at, size);
@@ -127,7 +128,7 @@ void liar_card(struct liar *l, int flags, uint32_t count, uint64_t first, uint64
     }
     free(card);
     liar_update(l);
-    liar_entry(l, &l->id, 0, l->seq, 0, 2, l->version);
+    liar_entry(l, id, 0, seq, of ? 1 : 0, 2, version);
     liar_tail(l);
 }
 
@@ -216,6 +217,8 @@ static int take(struct liar *l)
     long n;
 
     do {
+        if (l->state == LIAR_UP && l->deaf)
+            return 0;
         if (l->state == LIAR_UP)
             n = os->recv(os->world, l->handle, scrap, sizeof scrap);
         else
@@ -254,7 +257,8 @@ static int send_out(struct liar *l)
     }
     if (l->out_sent == l->out_size)
         l->out_size = l->out_sent = 0;
-    (void)os->watch(os->world, l->handle, l->out_size ? PHX_READ | PHX_WRITE : PHX_READ);
+    (void)os->watch(os->world, l->handle, (l->out_size ? PHX_WRITE : 0)
+                                              | (l->state == LIAR_UP && l->deaf ? 0 : PHX_READ));
     return 0;
 }
 

@@ -27,6 +27,7 @@ struct liar {
     void (*say)(struct liar *l); /* puts frames, and sets say_at: when to be called again */
     uint64_t say_at, turns;      /* turns: how often it was called before */
     uint32_t seq, version;       /* of its own entry and card */
+    int deaf;                    /* 1: it reads nothing while the link is up */
     uint64_t ups, sent;          /* links that were up; bytes */
     unsigned char in[256], hello[60];
     size_t got;
@@ -34,7 +35,8 @@ struct liar {
     size_t out_size, out_sent, out_capacity, frame; /* frame: where the last one begins */
 };
 
-/* A process on that host, from here on, which dials that port of the victim. *l is zero but for `number`. */
+/* A process on that host, from here on, which dials that port of the victim. *l is zero but for `number` and
+ * `deaf`. */
 void liar_start(struct liar *l, struct world *w, uint32_t host, uint32_t victim, uint16_t port,
                 void (*say)(struct liar *l));
 /* It is gone, without a word. */
@@ -49,8 +51,10 @@ void liar_tail(struct liar *l);
 void liar_update(struct liar *l);
 void liar_entry(struct liar *l, const struct phx_id *id, uint64_t incarnation, uint64_t seq, int hops,
                 int flags, uint64_t version);
-/* The liar's own card, of a new version: flags as in WIRE.md, and count claims of one name each, with this
- * epoch, every second name from first on; a single one ends at last. */
-void liar_card(struct liar *l, int flags, uint32_t count, uint64_t first, uint64_t last, uint64_t epoch);
+/* A card, and the entry that it belongs to: of a node just behind the liar, which has no other; NULL: its
+ * own, of a new version. flags as in WIRE.md, and count claims of one name each, with this epoch, every
+ * second name from first on; a single one ends at last. */
+void liar_card(struct liar *l, const struct phx_id *of, int flags, uint32_t count, uint64_t first,
+               uint64_t last, uint64_t epoch);
 
 #endif

@@ -43,6 +43,7 @@ struct lie {
     void (*farewell)(struct liar *l); /* said once, before the liar goes; may be NULL */
     void (*later)(struct sim *s);     /* what must work after it has gone, besides; may be NULL */
     size_t mem_limit;
+    uint32_t max_nodes; /* 0: as ever; and so at full size */
 };
 
 struct said {
@@ -61,11 +62,11 @@ static struct {
     size_t count, capacity;
     unsigned char *bytes, *expected; /* LARGE each */
     uint64_t last[HOSTS][HOSTS];     /* number + 1 of what was heard last, by receiver and sender */
-    uint64_t sent[HOSTS][HOSTS];
+    uint64_t sent[HOSTS][HOSTS];     /* fragments */
     uint64_t large_at, talk_at;
     uint32_t talkers;
     uint64_t frames[HOSTS];          /* charged so far */
-    size_t memory[HOSTS];            /* the most since it was set to 0 */
+    size_t memory[HOSTS], meanwhile; /* the most since it was set to 0; of the hub, while there were lies */
     uint64_t failed, conflicts, made_up, refused;
     uint64_t second[HOSTS], lines[HOSTS], most_lines; /* of log, in that second */
 } rig;
@@ -208,7 +209,7 @@ static void say(struct sim *s, uint32_t a, uint32_t b, uint32_t size)
     o.iov_count = 1;
     m->wrong = phx_sendv(s->nodes[a].p, &o) != 0;
     rig.refused += m->wrong;
-    rig.sent[a][b]++;
+    rig.sent[a][b] += (size + 65535) / 65536;
     world_touch(s->w, a);
 }
 
@@ -250,6 +251,8 @@ static void settle_honest(struct sim *s, const struct lie *lie)
     s->names = 1;
     s->liars = 1;
     s->cfg.mem_limit = lie->mem_limit;
+    if (lie->max_nodes && !s->o.full)
+        s->cfg.max_nodes = lie->max_nodes;
     s->cfg.log_level = s->o.trace ? PHX_LOG_DEBUG : PHX_LOG_INFO;
     (void)phx_detector_preset(&s->cfg.detector, PHX_PRESET_FAST);
     s->cfg.on_message = heard;
@@ -388,9 +391,11 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
     settle_honest(s, lie);
     run_for(s, 2 * SECOND);
     calm = window(s, before);
+    memset(rig.memory, 0, sizeof rig.memory);
     lies = s->w->now;
     lie_for(s, s->o.full ? 10 * SECOND : 2 * SECOND);
     gone = s->w->now;
+    rig.meanwhile = rig.memory[0];
     run_for(s, REPAIR);
     again = window(s, after);
     growth = s->w->failed ? 0 : grown(s, before, after);
@@ -414,6 +419,7 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
     if (rig.made_up)
         figure(s, "messages heard or told that nobody sent", (double)rig.made_up);
     figure(s, "p99 before, ms", p99(s, calm, lies));
+    figure(s, "memory of the hub meanwhile, MiB", (double)rig.meanwhile / 1048576);
     figure(s, "lines of log in the worst second", (double)rig.most_lines);
     if (lie->later)
         lie->later(s);
@@ -428,7 +434,7 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
 /* What is asked for is asked of a member that only keeps its links, too. */
 static void tell_nothing(struct sim *s)
 {
-    static const struct lie lie = { NULL, NULL, NULL, 0 };
+    static const struct lie lie = { NULL, NULL, NULL, 0, 0 };
 
     tell_lie(s, "lie_nothing", &lie);
 }
@@ -478,7 +484,7 @@ static void say_left(struct liar *l)
 
 static void tell_left(struct sim *s)
 {
-    static const struct lie lie = { say_left, NULL, NULL, 0 };
+    static const struct lie lie = { say_left, NULL, NULL, 0, 0 };
 
     tell_lie(s, "lie_left", &lie);
 }
@@ -500,7 +506,7 @@ static void say_dumb(struct liar *l)
             liar_bytes(l, to.b, 16);
             liar_bytes(l, from.b, 16);
             liar_put(l, 0, 8);
-            liar_put(l, UINT64_MAX - 1000 + l->turns, 8);
+            liar_put(l, UINT64_MAX - 100000 + l->turns * LINKS + l->number, 8);
             liar_put(l, b * 10u, 8);
             liar_put(l, a * 10u, 8);
             liar_put(l, 0, 8);
@@ -508,14 +514,326 @@ static void say_dumb(struct liar *l)
             liar_bytes(l, "a lie", 5);
             liar_tail(l);
         }
-    l->say_at = l->w->now + SECOND;
+    l->say_at = l->w->now + 100 * MS;
 }
 
 static void tell_dumb(struct sim *s)
 {
-    static const struct lie lie = { say_dumb, NULL, NULL, 0 };
+    static const struct lie lie = { say_dumb, NULL, NULL, 0, 0 };
 
     tell_lie(s, "lie_dumb", &lie);
+}
+
+/* ---- Nodes that are not there --------------------------------------------------------------- */
+
+/* An id that nobody has, the k-th of this liar. */
+static struct phx_id nobody(const struct liar *l, uint64_t k)
+{
+    struct phx_id id;
+    uint64_t word = world_mix(k + ((uint64_t)(l->number + 1) << 40));
+
+    memset(id.b, 0x5a, sizeof id.b);
+    memcpy(id.b, &word, sizeof word);
+    return id;
+}
+
+/* `count` entries of nodes that lie just behind the liar. */
+static void put_nobodies(struct liar *l, uint64_t first, uint32_t count, uint64_t seq)
+{
+    struct phx_id id;
+    uint32_t i;
+
+    liar_update(l);
+    for (i = 0; i < count; i++) {
+        id = nobody(l, first + i);
+        liar_entry(l, &id, 0, seq, 1, 0, 0);
+    }
+    liar_tail(l);
+}
+
+/* More than any table takes. */
+static void say_ids(struct liar *l)
+{
+    const uint32_t at_once = 100;
+
+    l->say_at = l->w->now + 4 * MS;
+    if (l->turns * at_once * rig.links < rig.s->cfg.max_nodes + 1000u)
+        put_nobodies(l, l->turns * at_once, at_once, 1);
+}
+
+static void tell_ids(struct sim *s)
+{
+    static const struct lie lie = { say_ids, NULL, NULL, 0, 2000 };
+
+    tell_lie(s, "lie_ids", &lie);
+}
+
+/* ---- Control frames, as many as are taken ---------------------------------------------------- */
+
+static void put_beat(struct liar *l)
+{
+    liar_head(l, LIAR_BEAT, 4, 0); /* SHRUNK */
+    liar_put(l, 60000, 4);
+    liar_put(l, l->turns, 8);
+    liar_put(l, l->turns, 8);
+    liar_put(l, 1, 8);
+    liar_tail(l);
+}
+
+static void put_request(struct liar *l, uint64_t k)
+{
+    struct phx_id id = nobody(l, k);
+
+    liar_head(l, LIAR_REQUEST, 0, 16);
+    liar_bytes(l, id.b, 16);
+    liar_put(l, 0, 8);
+    liar_put(l, 0, 4);
+    liar_tail(l);
+}
+
+/* Up to 500 nodes that are not there, news of them, questions for them, answers that nobody asked for. */
+static void say_flood(struct liar *l)
+{
+    uint32_t i;
+
+    for (i = 0; i < 100; i++) {
+        uint64_t k = (l->turns * 100 + i) % (500 / rig.links);
+        if (i % 10 < 4)
+            put_beat(l);
+        else if (i % 10 < 7)
+            put_nobodies(l, k, 1, 1 + l->turns);
+        else if (i % 10 < 9)
+            put_request(l, k);
+        else {
+            liar_head(l, LIAR_SUMMARY, 1, 0); /* REPLY */
+            liar_tail(l);
+        }
+    }
+    l->say_at = l->w->now;
+}
+
+static void tell_flood(struct sim *s)
+{
+    static const struct lie lie = { say_flood, NULL, NULL, 0, 0 };
+
+    tell_lie(s, "lie_flood", &lie);
+}
+
+/* ---- Cards, as large as they may be, one after the other -------------------------------------- */
+
+static void say_cards(struct liar *l)
+{
+    uint32_t count = (rig.s->o.full ? 100000u : 20000u) / (rig.links > 1 ? 10 : 1);
+
+    liar_card(l, NULL, 1, count, (uint64_t)(l->number + 1) << 40, 0, 1 + l->turns);
+    l->say_at = l->w->now;
+}
+
+static void tell_cards(struct sim *s)
+{
+    static const struct lie lie = { say_cards, NULL, NULL, 0, 0 };
+
+    tell_lie(s, "lie_cards", &lie);
+}
+
+/* The same, of nodes that are not there, where memory is short. */
+static void say_hoard(struct liar *l)
+{
+    struct phx_id id = nobody(l, l->turns);
+
+    liar_card(l, &id, 1, 20000, world_mix(l->turns + l->number) >> 1, 0, 1);
+    l->say_at = l->w->now;
+}
+
+static void tell_hoard(struct sim *s)
+{
+    static const struct lie lie = { say_hoard, NULL, NULL, (size_t)8 << 20, 0 };
+
+    tell_lie(s, "lie_hoard", &lie);
+}
+
+/* One link brings cards, and the others do not read what the hub passes on to them. */
+static void say_deaf(struct liar *l)
+{
+    l->deaf = l->number > 0;
+    l->say_at = WORLD_NEVER;
+    if (!l->deaf)
+        say_cards(l);
+}
+
+/* 32 MiB that wait to be written, the card that goes to all, and what the hub has of its own. */
+static void hub_memory(struct sim *s)
+{
+    bar(s, "lie_deaf memory of the hub meanwhile, MiB", (double)rig.meanwhile / 1048576, 40);
+}
+
+static void tell_deaf(struct sim *s)
+{
+    static const struct lie lie = { say_deaf, NULL, hub_memory, 0, 0 };
+
+    tell_lie(s, "lie_deaf", &lie);
+}
+
+/* ---- What is logged ------------------------------------------------------------------------- */
+
+/* Lives from nowhere; and now and then a frame that ends the link. */
+static void say_log(struct liar *l)
+{
+    struct phx_id id;
+    uint32_t i;
+
+    for (i = 0; i < 10; i++) {
+        phx_self(rig.s->nodes[i % HONEST].p, &id);
+        liar_update(l);
+        liar_entry(l, &id, (uint64_t)1 << 62, 1, 1, 0, 0);
+        liar_tail(l);
+    }
+    if (l->turns % 10 == 9) {
+        liar_head(l, 99, 0, 0);
+        liar_tail(l);
+    }
+    l->say_at = l->w->now + MS;
+}
+
+static void log_lines(struct sim *s)
+{
+    bar(s, "lie_log lines of log in the worst second", (double)rig.most_lines, 21);
+}
+
+static void tell_log(struct sim *s)
+{
+    static const struct lie lie = { say_log, NULL, log_lines, 0, 0 };
+
+    tell_lie(s, "lie_log", &lie);
+}
+
+/* ---- All names that nobody has yet, by a claim that cannot be outbid ----------------------------- */
+
+#define FREE_NAMES 1000u /* .. and above */
+
+static void say_claim(struct liar *l)
+{
+    liar_card(l, NULL, 1, 1, FREE_NAMES, UINT64_MAX, UINT64_MAX);
+    l->say_at = l->w->now + SECOND;
+}
+
+/* The first link says goodbye, of the others every second one. */
+static void say_no_claim(struct liar *l)
+{
+    if (l->number % 2 == 0)
+        liar_card(l, NULL, 1 | 2, 0, 0, 0, 0);
+    l->say_at = WORLD_NEVER;
+}
+
+/* How many hosts do not believe that this one holds the name. */
+static uint32_t doubts(const struct sim *s, uint64_t name, uint32_t holder)
+{
+    struct phx_id id, owner;
+    uint32_t a, n = 0;
+
+    phx_self(s->nodes[holder].p, &id);
+    for (a = 0; a < HOSTS; a++)
+        n += phx_owner(s->nodes[a].p, name, &owner) != 0 || memcmp(owner.b, id.b, sizeof id.b) != 0;
+    return n;
+}
+
+/* Two hosts take a name from each other, and give it to each other. */
+static void take_and_give(struct sim *s)
+{
+    uint32_t i, wrong = 0, lost = 0;
+    struct phx_id heir;
+
+    for (i = 0; i < 4 && !s->w->failed; i++) {
+        uint32_t to = 1 + i % 2;
+        wrong += phx_assume(s->nodes[to].p, 5000, 5000) != 0;
+        world_touch(s->w, to);
+        run_for(s, SECOND);
+        wrong += doubts(s, 5000, to);
+    }
+    for (i = 0; i < 4 && !s->w->failed; i++) {
+        uint32_t to = 1 + i % 2, from = 3 - to;
+        phx_self(s->nodes[to].p, &heir);
+        lost += phx_hand(s->nodes[from].p, 5000, 5000, &heir) != 0;
+        world_touch(s->w, from);
+        run_for(s, SECOND);
+        lost += doubts(s, 5000, to);
+    }
+    bar(s, "lie_claim hosts that do not see a name go to who assumes it", wrong, 0);
+    bar(s, "lie_claim hosts that do not see a name go to whom it is given", lost, 0);
+}
+
+static void tell_claim(struct sim *s)
+{
+    static const struct lie lie = { say_claim, say_no_claim, take_and_give, 0, 0 };
+
+    tell_lie(s, "lie_claim", &lie);
+}
+
+/* ---- "It has arrived", in another's name ------------------------------------------------------- */
+
+/* The liar guesses well how much was sent, and tries the conversations that a node would begin with. */
+static void say_acks(struct liar *l)
+{
+    struct phx_id from, to;
+    uint64_t epoch, more;
+    uint32_t pair;
+
+    for (pair = 0; pair < HONEST * HONEST; pair++) {
+        uint32_t a = pair / HONEST, b = pair % HONEST;
+        phx_self(rig.s->nodes[a].p, &from);
+        phx_self(rig.s->nodes[b].p, &to);
+        for (epoch = 1; a != b && epoch <= 4; epoch++)
+            for (more = 0; more < 2; more++) {
+                liar_head(l, LIAR_ACK, 0, 16);
+                liar_bytes(l, from.b, 16);
+                liar_bytes(l, to.b, 16);
+                liar_put(l, epoch, 8);
+                liar_put(l, rig.sent[a][b] + more, 8);
+                liar_put(l, 4u << 20, 4);
+                liar_tail(l);
+            }
+    }
+    l->say_at = l->w->now + 3300 * rig.links;
+}
+
+static void tell_acks(struct sim *s)
+{
+    static const struct lie lie = { say_acks, NULL, NULL, 0, 0 };
+
+    tell_lie(s, "lie_acks", &lie);
+}
+
+/* ---- The first byte of messages that never go on ------------------------------------------------ */
+
+/* From as many sources as there are messages; they would have 16 MiB, 8, 4 ... for each host. */
+static void say_parts(struct liar *l)
+{
+    uint32_t i, count = 200 / rig.links;
+
+    put_nobodies(l, l->turns * count, count, 1);
+    for (i = 0; i < count; i++) {
+        struct phx_id source = nobody(l, l->turns * count + i), target;
+        phx_self(rig.s->nodes[i % HONEST].p, &target);
+        liar_head(l, LIAR_DATA, 1, 16); /* FIRST */
+        liar_bytes(l, target.b, 16);
+        liar_bytes(l, source.b, 16);
+        liar_put(l, 0, 8);
+        liar_put(l, 1, 8);
+        liar_put(l, i % HONEST * 10, 8);
+        liar_put(l, 0, 8);
+        liar_put(l, 0, 8);
+        liar_put(l, 16u << 20 >> (i / HONEST + l->number) % 9, 8);
+        liar_put(l, 'x', 1);
+        liar_tail(l);
+    }
+    l->say_at = l->w->now + SECOND;
+}
+
+static void tell_parts(struct sim *s)
+{
+    static const struct lie lie = { say_parts, NULL, NULL, (size_t)64 << 20, 0 };
+
+    tell_lie(s, "lie_parts", &lie);
 }
 
 #define LIE(name, what) { "lie_" #name, what, HOSTS + 20, HOSTS + 1, HOSTS + LINKS, tell_##name, NULL }
@@ -524,5 +842,14 @@ const struct story lie_stories[] = {
     LIE(nothing, "a member says nothing: all must be well"),
     LIE(left, "a member says goodbye in the name of others"),
     LIE(dumb, "a member sends in the name of others"),
+    LIE(ids, "a member makes up nodes"),
+    LIE(flood, "a member sends control frames without end"),
+    LIE(cards, "a member sends large cards without end"),
+    LIE(hoard, "a member makes up nodes that have large cards"),
+    LIE(deaf, "a member brings cards and does not read them"),
+    LIE(log, "a member says what is worth a line of log"),
+    LIE(claim, "a member claims all that is free, with the highest epoch"),
+    LIE(acks, "a member acknowledges in the name of others"),
+    LIE(parts, "a member begins messages that never go on"),
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };
