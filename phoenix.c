@@ -267,6 +267,8 @@ struct phx__hmac {
     struct phx__sha inner, outer; /* what is added goes to inner */
 };
 PHX_PRIVATE void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size);
+/* The same with a key of the cluster, 0 bytes: none. Keys that differ make different hashes. */
+PHX_PRIVATE void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size);
 PHX_PRIVATE void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32]);
 /* 1 if equal, in time that does not depend on where they differ. */
 PHX_PRIVATE int phx__sha_equal(const uint8_t a[32], const uint8_t b[32]);
@@ -3040,6 +3042,8 @@ struct phx__node_keys_end {
 PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls,
                                     uint64_t salt, const struct phx__node_keys_ops *ops);
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
+/* 0, or PHX_EKEYSIZE: too short, too long, or nothing but zeros. */
+PHX_PRIVATE int phx__node_keys_check(const void *key, size_t size);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
 /* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
@@ -4396,6 +4400,17 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
+}
+
+/* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
+ * zeros: the size is hashed first. */
+void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+{
+    const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
+                               (uint8_t)(size >> 24) };
+
+    phx__sha_hmac_init(h, key, size);
+    phx__sha_add(&h->inner, bytes, sizeof bytes);
 }
 
 void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
@@ -7853,7 +7868,7 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, &n, 1);
@@ -9021,8 +9036,8 @@ void phx__link_hello_rekey(struct phx__link_set *s)
     uint32_t key;
 
     for (key = 0; key < hello_keys(s); key++)
-        phx__sha_hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
-                           s->key_count > 0 ? s->keys[key].size : 0);
+        phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                          s->key_count > 0 ? s->keys[key].size : 0);
 }
 
 void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
@@ -11924,7 +11939,8 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
-    phx__detect_busy(d, 0);
+    if (d->pause != 0)
+        phx__detect_busy(d, 0);
 }
 
 /* NULL: no memory, and nothing has changed. */
@@ -17573,18 +17589,24 @@ static void recv_took(struct phx__flow_in *in)
 
 /* ---- Frames */
 
+/* out->source is set already: it is the same for all messages of a run. */
+static void recv_show(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
+{
+    out->to = m->to;
+    out->from = m->from;
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
 void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
     struct phx_message out;
 
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
     out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    recv_show(p, m, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -17641,6 +17663,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
 {
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
+    struct phx_message out;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
@@ -17648,6 +17671,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
+    out.source = p->ids->at[peer->node];
     do {
         if (place++ < in->done)
             continue;
@@ -17664,7 +17688,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         if (recv_is_large(p, m.size))
             p->counters.dropped++;
         else
-            phx__post_recv_deliver(p, &m, peer->node);
+            recv_show(p, &m, &out);
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
@@ -18379,14 +18403,23 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
+/* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
+int phx__node_keys_check(const void *key, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && ((const uint8_t *)key)[i] == 0)
+        i++;
+    return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
+}
+
 static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
+    int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
 
-    if (from->data == NULL)
-        return PHX_EINVAL;
-    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
-        return PHX_EKEYSIZE;
+    if (err != 0)
+        return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
     to->data = memcpy(data, from->data, from->size);
@@ -22626,7 +22659,7 @@ static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+    if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
@@ -22831,7 +22864,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
     size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
-    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+    if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;

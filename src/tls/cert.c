@@ -37,7 +37,7 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, &n, 1);
