@@ -416,12 +416,12 @@ static const struct {
     {"ANSWER",
      "8500000002000000020000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
      "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
-     "0000047f000001409c9f9cd3a269f8d0d423e28b04c967f3b741c8f5906abd24"
-     "ac6673ad17d1ddfbf9606162636465666768696a6b6c6d6e6f70717273747576"
+     "0000047f000001409ca03e37471056d95c6ce5dfd26740dd02ce83910fce2426"
+     "baa38833a6a64be5de606162636465666768696a6b6c6d6e6f70717273747576"
      "7778797a7b7c7d7e7f"},
     {"PROOF",
-     "3700000003000000050000000300000001000000047f000001581b93e5130053"
-     "3ddf56f5890b061ffe3add91ab0cd073c38ad4e47f7b222ed39666"},
+     "3700000003000000050000000300000001000000047f000001581bd7b25f8de2"
+     "6923d4d4355e8412c7ed0ff60fd6bf4163d09b5844c961caccb963"},
     {"REFUSE", "06000000040000001900"},
     {"UPDATE",
      "59000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
@@ -493,9 +493,11 @@ static char *read_page(void)
 static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uint8_t *b,
                    size_t b_size, uint8_t out[32])
 {
+    const uint8_t key_size[4] = {(uint8_t)strlen(key), 0, 0, 0};
     struct phx__hmac h;
 
     phx__sha_hmac_init(&h, key, strlen(key));
+    phx__sha_add(&h.inner, key_size, sizeof key_size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster));
     phx__sha_add(&h.inner, "", 1);
