@@ -259,6 +259,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -305,8 +306,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
