@@ -44,6 +44,7 @@ struct lie {
     void (*later)(struct sim *s);     /* what must work after it has gone, besides; may be NULL */
     size_t mem_limit;
     uint32_t max_nodes; /* 0: as ever; and so at full size */
+    int is_malformed;   /* 1: there are frames that break the protocol */
 };
 
 struct said {
@@ -67,7 +68,7 @@ static struct {
     uint32_t talkers;
     uint64_t frames[HOSTS];          /* charged so far */
     size_t memory[HOSTS], meanwhile; /* the most since it was set to 0; of the hub, while there were lies */
-    uint64_t failed, conflicts, made_up, refused;
+    uint64_t failed, conflicts, made_up, refused, closed;
     uint64_t second[HOSTS], lines[HOSTS], most_lines; /* of log, in that second */
 } rig;
 
@@ -249,7 +250,7 @@ static void settle_honest(struct sim *s, const struct lie *lie)
     }
     rig.expected = rig.bytes + LARGE;
     s->names = 1;
-    s->liars = 1;
+    s->liars = lie->is_malformed;
     s->cfg.mem_limit = lie->mem_limit;
     if (lie->max_nodes && !s->o.full)
         s->cfg.max_nodes = lie->max_nodes;
@@ -338,25 +339,48 @@ static uint64_t window(struct sim *s, size_t *memory)
     return from;
 }
 
-static void lie_for(struct sim *s, uint64_t us)
+/* The links come up, and only then the lie begins. */
+static void links_up(struct sim *s)
+{
+    struct phx_stats st;
+    uint32_t i;
+
+    for (i = 0; i < rig.links; i++) {
+        rig.liars[i].number = i;
+        liar_start(&rig.liars[i], s->w, HOSTS + i, 0, PORT, NULL);
+    }
+    run_for(s, 500 * MS);
+    if (s->w->failed)
+        return;
+    phx_stats(s->nodes[0].p, &st);
+    if (st.links != HONEST - 1 + rig.links)
+        world_fail(s->w, "the hub has %u links, %u of them with liars are wanted", (unsigned)st.links,
+                   (unsigned)rig.links);
+}
+
+static void all_say(struct sim *s, void (*say_it)(struct liar *l))
 {
     uint32_t i;
 
     for (i = 0; i < rig.links && !s->w->failed; i++) {
-        rig.liars[i].number = i;
-        liar_start(&rig.liars[i], s->w, HOSTS + i, 0, PORT, rig.lie->say);
-    }
-    run_for(s, us);
-    for (i = 0; rig.lie->farewell && i < rig.links && !s->w->failed; i++) {
-        rig.liars[i].say = rig.lie->farewell;
-        rig.liars[i].say_at = 0;
+        rig.liars[i].say = say_it;
+        rig.liars[i].say_at = s->w->now;
         world_touch(s->w, rig.liars[i].host);
     }
-    if (rig.lie->farewell)
+}
+
+static void lie_for(struct sim *s, uint64_t us)
+{
+    uint32_t i;
+
+    all_say(s, rig.lie->say);
+    run_for(s, us);
+    if (rig.lie->farewell) {
+        all_say(s, rig.lie->farewell);
         run_for(s, 200 * MS);
+    }
     for (i = 0; i < rig.links; i++) {
-        if (rig.liars[i].ups == 0)
-            world_fail(s->w, "liar %u was never linked", (unsigned)i);
+        rig.closed += rig.liars[i].closed;
         liar_stop(&rig.liars[i]);
     }
 }
@@ -391,6 +415,7 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
     settle_honest(s, lie);
     run_for(s, 2 * SECOND);
     calm = window(s, before);
+    links_up(s);
     memset(rig.memory, 0, sizeof rig.memory);
     lies = s->w->now;
     lie_for(s, s->o.full ? 10 * SECOND : 2 * SECOND);
@@ -416,6 +441,8 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
     say_bar(s, story, "memory 5 s later / before", growth, 1.1);
     if (rig.refused)
         figure(s, "sends refused", (double)rig.refused);
+    if (rig.closed)
+        figure(s, "times that the hub closed a liar's link", (double)rig.closed);
     if (rig.made_up)
         figure(s, "messages heard or told that nobody sent", (double)rig.made_up);
     figure(s, "p99 before, ms", p99(s, calm, lies));
@@ -434,7 +461,7 @@ static void tell_lie(struct sim *s, const char *story, const struct lie *lie)
 /* What is asked for is asked of a member that only keeps its links, too. */
 static void tell_nothing(struct sim *s)
 {
-    static const struct lie lie = { NULL, NULL, NULL, 0, 0 };
+    static const struct lie lie = { NULL, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_nothing", &lie);
 }
@@ -484,7 +511,7 @@ static void say_left(struct liar *l)
 
 static void tell_left(struct sim *s)
 {
-    static const struct lie lie = { say_left, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_left, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_left", &lie);
 }
@@ -530,7 +557,7 @@ static void say_dumb(struct liar *l)
 
 static void tell_dumb(struct sim *s)
 {
-    static const struct lie lie = { say_dumb, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_dumb, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_dumb", &lie);
 }
@@ -555,7 +582,7 @@ static void say_reborn(struct liar *l)
 
 static void tell_reborn(struct sim *s)
 {
-    static const struct lie lie = { say_reborn, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_reborn, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_reborn", &lie);
 }
@@ -581,7 +608,7 @@ static void say_suspect(struct liar *l)
 
 static void tell_suspect(struct sim *s)
 {
-    static const struct lie lie = { say_suspect, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_suspect, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_suspect", &lie);
 }
@@ -625,7 +652,7 @@ static void say_ids(struct liar *l)
 
 static void tell_ids(struct sim *s)
 {
-    static const struct lie lie = { say_ids, NULL, NULL, 0, 2000 };
+    static const struct lie lie = { say_ids, NULL, NULL, 0, 2000, 0 };
 
     tell_lie(s, "lie_ids", &lie);
 }
@@ -695,7 +722,7 @@ static void say_flood(struct liar *l)
 
 static void tell_flood(struct sim *s)
 {
-    static const struct lie lie = { say_flood, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_flood, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_flood", &lie);
 }
@@ -712,7 +739,7 @@ static void say_cards(struct liar *l)
 
 static void tell_cards(struct sim *s)
 {
-    static const struct lie lie = { say_cards, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_cards, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_cards", &lie);
 }
@@ -728,7 +755,7 @@ static void say_hoard(struct liar *l)
 
 static void tell_hoard(struct sim *s)
 {
-    static const struct lie lie = { say_hoard, NULL, NULL, (size_t)8 << 20, 0 };
+    static const struct lie lie = { say_hoard, NULL, NULL, (size_t)8 << 20, 0, 0 };
 
     tell_lie(s, "lie_hoard", &lie);
 }
@@ -750,7 +777,7 @@ static void hub_memory(struct sim *s)
 
 static void tell_deaf(struct sim *s)
 {
-    static const struct lie lie = { say_deaf, NULL, hub_memory, 0, 0 };
+    static const struct lie lie = { say_deaf, NULL, hub_memory, 0, 0, 0 };
 
     tell_lie(s, "lie_deaf", &lie);
 }
@@ -783,7 +810,7 @@ static void log_lines(struct sim *s)
 
 static void tell_log(struct sim *s)
 {
-    static const struct lie lie = { say_log, NULL, log_lines, 0, 0 };
+    static const struct lie lie = { say_log, NULL, log_lines, 0, 0, 1 };
 
     tell_lie(s, "lie_log", &lie);
 }
@@ -803,6 +830,7 @@ static void say_no_claim(struct liar *l)
 {
     if (l->number % 2 == 0)
         liar_card(l, NULL, 1 | 2, 0, 0, 0, 0);
+    l->over = 1;
     l->say_at = WORLD_NEVER;
 }
 
@@ -845,7 +873,7 @@ static void take_and_give(struct sim *s)
 
 static void tell_claim(struct sim *s)
 {
-    static const struct lie lie = { say_claim, say_no_claim, take_and_give, 0, 0 };
+    static const struct lie lie = { say_claim, say_no_claim, take_and_give, 0, 0, 0 };
 
     tell_lie(s, "lie_claim", &lie);
 }
@@ -879,7 +907,7 @@ static void say_acks(struct liar *l)
 
 static void tell_acks(struct sim *s)
 {
-    static const struct lie lie = { say_acks, NULL, NULL, 0, 0 };
+    static const struct lie lie = { say_acks, NULL, NULL, 0, 0, 0 };
 
     tell_lie(s, "lie_acks", &lie);
 }
@@ -912,7 +940,7 @@ static void say_parts(struct liar *l)
 
 static void tell_parts(struct sim *s)
 {
-    static const struct lie lie = { say_parts, NULL, NULL, (size_t)64 << 20, 0 };
+    static const struct lie lie = { say_parts, NULL, NULL, (size_t)64 << 20, 0, 0 };
 
     tell_lie(s, "lie_parts", &lie);
 }
