@@ -95,8 +95,12 @@ static void heard(phx *p, const struct phx_message *m, void *user)
     }
     ledger_fill(rig.expected, said->size, m->tag);
     if (said->heard_at || m->size != said->size || memcmp(m->data, rig.expected, m->size) != 0
-        || rig.last[n->host][said->from] >= m->tag)
+        || rig.last[n->host][said->from] >= m->tag) {
         said->wrong = 1;
+        world_say(n->s->w, 1, "host %u: message %llu of host %u: %s", (unsigned)n->host,
+                  (unsigned long long)m->tag, (unsigned)said->from,
+                  said->heard_at ? "once more" : "not whole, or out of order");
+    }
     rig.last[n->host][said->from] = m->tag;
     said->heard_at = n->s->w->now;
 }
