@@ -21,8 +21,8 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces liar lies figures'
-parts="$parts sim"
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures'
+parts="$parts liar lies lies_said sim"
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -103,7 +103,7 @@ build)
 *) build sim -O2 ;;
 esac
 
-# Lies of lies.c that harm nobody. What is not here does harm still, or is not told yet.
+# Lies of lies_said.c that harm nobody. What is not here does harm still, or is not told yet.
 lies='nothing left suspect'
 
 # ---- One run, or the bars -------------------------------------------------------------------
