@@ -423,9 +423,12 @@ static int spec_card_part(struct spec_side *s, struct spec_in *in)
 
 static int spec_request(struct spec_side *s, struct spec_in *in)
 {
+    uint64_t incarnation, seq;
+
     spec_take(in, 16);
-    spec_take(in, 12);
-    return spec_end(s, in, "REQUEST");
+    incarnation = spec_uint(in, 8);
+    seq = spec_uint(in, 4);
+    return spec_end(s, in, "REQUEST") && spec_life(s, incarnation, seq);
 }
 
 static int spec_beat(struct spec_side *s, struct spec_in *in)
@@ -447,7 +450,7 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
         hops = spec_uint(in, 1);
         if (in->bad)
             return spec_no(s, "a line of SUMMARY is cut off");
-        if (!spec_whose(s, id, hops, incarnation, seq))
+        if (!spec_life(s, incarnation, seq) || !spec_whose(s, id, hops, incarnation, seq))
             return 0;
         s->counts.lines++;
     }
@@ -579,10 +582,13 @@ static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
 
 static int spec_suspect(struct spec_side *s, struct spec_in *in)
 {
+    uint64_t incarnation, seq;
+
     spec_take(in, 16);
-    spec_take(in, 12);
+    incarnation = spec_uint(in, 8);
+    seq = spec_uint(in, 4);
     spec_take(in, 16);
-    return spec_end(s, in, "SUSPECT");
+    return spec_end(s, in, "SUSPECT") && spec_life(s, incarnation, seq);
 }
 
 static int spec_probe(struct spec_side *s, struct spec_in *in)
@@ -606,17 +612,17 @@ static int spec_trace(struct spec_side *s, struct spec_in *in, unsigned flags)
 
 static int spec_hand(struct spec_side *s, struct spec_in *in)
 {
-    uint64_t first, last;
+    uint64_t incarnation, first, last;
 
     spec_take(in, 16);
     spec_take(in, 16);
-    spec_take(in, 8);
+    incarnation = spec_uint(in, 8);
     first = spec_uint(in, 8);
     last = spec_uint(in, 8);
     spec_take(in, 8);
     if (first > last)
         return spec_no(s, "HAND of names that end before they begin");
-    return spec_end(s, in, "HAND");
+    return spec_end(s, in, "HAND") && spec_life(s, incarnation, 0);
 }
 
 /* ---- Sections 2 and 3: frames and their order */

@@ -216,6 +216,40 @@ static void lie_in_summary(void)
     tail();
 }
 
+/* Beyond what anybody could rise above, where no entry says it. */
+static void lie_elsewhere(int type, uint64_t incarnation, uint64_t seq)
+{
+    head(type, 0, type == SPEC_SUMMARY ? 0 : 5);
+    put_bytes(&n[1].id, 16);
+    if (type == SPEC_HAND)
+        put_bytes(&r.id, 16);
+    put(incarnation, 8);
+    if (type != SPEC_HAND)
+        put(seq, 4);
+    put_fill(1, type == SPEC_SUMMARY ? 1 : type == SPEC_SUSPECT ? 16 : type == SPEC_HAND ? 24 : 0);
+    tail();
+}
+
+static void lie_summary_seq(void)
+{
+    lie_elsewhere(SPEC_SUMMARY, 0, 0x80000001u);
+}
+
+static void lie_request_life(void)
+{
+    lie_elsewhere(SPEC_REQUEST, (uint64_t)1 << 63, 1);
+}
+
+static void lie_suspect_seq(void)
+{
+    lie_elsewhere(SPEC_SUSPECT, 0, 0x80000001u);
+}
+
+static void lie_hand_life(void)
+{
+    lie_elsewhere(SPEC_HAND, (uint64_t)1 << 63, 0);
+}
+
 static void lie_hello(void)
 {
     raw_hello("phoenix", 2, 2);
@@ -313,6 +347,10 @@ static void test_liars(void)
         {"a number that cannot be outdone", lie_seq},
         {"a life that cannot be outdone", lie_incarnation},
         {"no distance from another node, in SUMMARY", lie_in_summary},
+        {"a number that cannot be outdone, in SUMMARY", lie_summary_seq},
+        {"a number that cannot be outdone, in SUSPECT", lie_suspect_seq},
+        {"a life that cannot be outdone, in REQUEST", lie_request_life},
+        {"a life that cannot be outdone, in HAND", lie_hand_life},
     };
     struct phx_config c = usual();
     char id[PHX_ID_TEXT];
@@ -403,7 +441,7 @@ static void odd_requests(void)
         else
             put_fill(i % 251, 16);
         put(0, 8);
-        put(i % 2 ? 0xffffffff : (uint64_t)i, 4);
+        put(i % 2 ? 0x80000000u : (uint64_t)i, 4);
         tail();
     }
 }
@@ -675,7 +713,7 @@ static void test_words(void)
     ok(look(&n[0], &n[1]).state == PHX_NODE_OK, "it has answered");
     go_on(1500 * MS);
     suspect = told(&n[0], &n[1], PHX_NODE_SUSPECT);
-    put_word(&n[1], 0xfffffffe);
+    put_word(&n[1], 0x80000000u);
     put_word(&n[1], 3000);
     raw_send();
     eventually(told(&n[0], &n[1], PHX_NODE_SUSPECT) == suspect + 1, "the good one is looked into");

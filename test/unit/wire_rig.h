@@ -169,6 +169,8 @@ static void make_summary(struct phx__writer *w)
 
     while (n-- > 0) {
         scatter(&line, sizeof line);
+        line.incarnation >>= 1;
+        line.seq >>= 1;
         phx__wire_route_put_summary_line(w, &line);
     }
     phx__wire_end(w, start);
@@ -277,9 +279,14 @@ static void make_fixed(struct phx__writer *w, int type)
     scatter(&h, sizeof h);
     h.first >>= 1;
     h.last |= (uint64_t)1 << 63;
+    h.incarnation >>= 1;
     scatter(&q, sizeof q);
+    q.incarnation >>= 1;
+    q.seq >>= 1;
     scatter(&b, sizeof b);
     scatter(&s, sizeof s);
+    s.incarnation >>= 1;
+    s.seq >>= 1;
     scatter(&p, sizeof p);
     switch (type) {
     case PHX__REFUSE: phx__wire_link_put(w, PHX__REFUSE, 0, 0, &(int){ -(int)(1 + below(65535)) }); break;
