@@ -953,9 +953,11 @@ PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
- * was not opened; watch and wait are those of struct phx_os. */
+ * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
+ * in place of 0 to 2 a higher one: what a host that has closed these prints must not go into a link. */
 PHX_PRIVATE int phx__os_poll_error(int theirs);
 PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_high(int fd);
 PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
 PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
 PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);
@@ -6681,10 +6683,10 @@ int phx__wire_link_get(const struct phx__frame *f, int type, void *body)
 /* include "os/poll.h" */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef OS_WAIT_KQUEUE
-#include <fcntl.h>
 #include <sys/event.h>
 #include <time.h>
 #endif
@@ -6732,6 +6734,16 @@ int phx__os_poll_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
+int phx__os_poll_high(int fd)
+{
+    int low = fd;
+    if (fd < 0 || fd > 2)
+        return fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+    return fd;
+}
+
 /* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 void phx__os_poll_drain(int fd)
 {
@@ -6747,7 +6759,7 @@ void phx__os_poll_drain(int fd)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    w->queue = phx__os_poll_high(epoll_create1(EPOLL_CLOEXEC));
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
@@ -6803,7 +6815,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = kqueue();
+    w->queue = phx__os_poll_high(kqueue());
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
@@ -7008,6 +7020,10 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -7177,10 +7193,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -7198,10 +7214,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -7359,9 +7377,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -7628,12 +7646,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -18759,6 +18783,8 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
+    if (reason < PHX_ERROR_LAST)
+        reason = PHX_ERROR_LAST; /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -18771,13 +18797,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
+/* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
-                               end->why != NULL ? end->why : "", now);
+    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
 
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
@@ -18881,18 +18906,22 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
+/* Its place; a->count: it is not known. */
+static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    uint8_t i = 0;
+    unsigned i = 0;
 
     while (i < a->count && !phx__addr_equal(&a->at[i], at))
         i++;
-    return i < a->count;
+    return i;
 }
 
 int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (node_addr_is_known(a, at))
+    unsigned i = node_addr_find(a, at);
+
+    a->learnt = (uint8_t)(a->learnt & ~(1u << i)); /* what links have taught is the host's word from now on */
+    if (i < a->count)
         return 0;
     if (a->count == PHX__CARD_ADDRESSES)
         return PHX_ELIMIT;
@@ -18916,7 +18945,9 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 /* 1 if it is new. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+    if (node_addr_find(a, at) < a->count)
+        return 0;
+    if (a->count == PHX__CARD_ADDRESSES)
         node_addr_drop_oldest(a);
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
@@ -19000,25 +19031,28 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
     return 1;
 }
 
-/* Each peer has one observation, its latest. */
+/* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
+ * give way to others, two must see it anew. */
 static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *at)
 {
-    struct phx__observation *mine = NULL;
-    uint32_t i;
+    struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
+    int seen = 0, known;
 
-    if (node_addr_is_known(a, at))
-        return;
-    for (i = 0; i < PHX__COUNT(a->observation); i++) {
-        struct phx__observation *o = &a->observation[i];
-        if (phx__id_equal(&o->by, l->id)) {
+    for (; o < end; o++)
+        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, l->peer);
+    if (seen && node_addr_put(a, at))
+        a->ops.agreed(a->ops.ctx, at);
+    known = node_addr_find(a, at) < a->count;
+    for (o = a->observation; o < end; o++) {
+        if (phx__id_equal(&o->by, l->id))
             mine = o;
-        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
-            if (node_addr_put(a, at))
-                a->ops.agreed(a->ops.ctx, at);
-            return;
-        }
+        if (known && (o == mine || phx__addr_equal(&o->at, at)))
+            memset(o, 0, sizeof *o);
     }
+    if (known)
+        return;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
     mine->by = *l->id;
@@ -20635,7 +20669,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -20808,9 +20842,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -20931,7 +20965,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -20949,7 +20983,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -21028,7 +21062,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
@@ -21059,7 +21093,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -21076,7 +21110,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
     if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -21245,7 +21279,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -21771,7 +21805,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -22432,6 +22466,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -22444,9 +22480,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -22983,7 +23021,8 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
 {
-    *out = p->cfg.detector;
+    if (out != NULL && p != NULL)
+        *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
@@ -23035,10 +23074,13 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
-        phx__node_step_free(p);
-    else
+    if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
         *out = p;
+        return 0;
+    }
+    if (cfg->os != NULL)
+        p->os.free = NULL; /* the host's world is still the host's */
+    phx__node_step_free(p);
     return err;
 }
 
@@ -23176,7 +23218,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
-        p->os.close(p->os.world, fd);
+        phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
@@ -23209,12 +23251,18 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t ms, at = phx_deadline(p);
+    uint64_t ms, at = phx_deadline(p); /* never, if p is NULL */
 
     if (at == UINT64_MAX)
         return -1;
     ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Has the host said where so many may be put? */
+static int api_fills(const phx *p, const void *out, size_t capacity)
+{
+    return p != NULL && (out != NULL || capacity == 0);
 }
 
 static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
@@ -23231,10 +23279,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
     const struct phx__link *l;
-    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    int wake, i, n = 0;
     uint32_t slot = 0;
 
-    if (wake >= 0)
+    if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
+        return PHX_EINVAL;
+    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -23289,7 +23339,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->leave.closed;
+    return p == NULL ? PHX_EINVAL : p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -23343,7 +23393,9 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
+    if (!api_fills(p, out, capacity) || first > last)
+        return 0;
+    return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -23427,7 +23479,8 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
 void phx_self(const phx *p, struct phx_id *out)
 {
-    *out = p->self;
+    if (out != NULL && p != NULL)
+        *out = p->self;
 }
 
 /* The node itself is index 0, so it comes first. */
@@ -23436,7 +23489,7 @@ size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t 
     size_t n = 0;
     uint32_t node;
 
-    if (p == NULL || size != sizeof *out || version != PHX_VERSION_NUMBER)
+    if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
@@ -23450,7 +23503,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot = 0;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         memset(out, 0, sizeof *out);
@@ -23477,7 +23530,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++) {
+    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -23494,9 +23547,12 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    const struct phx__names_of *of;
     uint32_t i;
 
+    if (owner == NULL || !api_fills(p, out, capacity))
+        return 0;
+    of = phx__node_names(p, phx__id_find(&p->ids, owner));
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;

@@ -77,7 +77,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -250,9 +250,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -373,7 +373,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -391,7 +391,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -470,7 +470,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
@@ -501,7 +501,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -518,7 +518,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
     if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -687,7 +687,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }

@@ -469,6 +469,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -481,9 +483,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;

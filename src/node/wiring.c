@@ -302,7 +302,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
