@@ -262,7 +262,7 @@ struct phx_ready {
 /* The door to the operating system. Handles are small non-negative integers of the world's choosing;
  * the built-in world uses descriptors. Every function returns 0 or a count, or a negative enum
  * phx_error, and none may block but resolve. The simulated network in test/sim is another world. */
-#define PHX_OS_VERSION 1
+#define PHX_OS_VERSION 2
 struct phx_os {
     int version; /* PHX_OS_VERSION */
     void *world;
@@ -287,6 +287,8 @@ struct phx_os {
     /* As recv, spread over several places in turn; may be NULL. With it large messages are received
      * straight into place, and without it they are copied once more. */
     long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
+    /* A clock in microseconds that goes on while callbacks run, to time them with; NULL: phx_now_us. */
+    uint64_t (*now)(void *world);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -522,11 +524,12 @@ int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
- * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
- * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
- * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
+/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a tenth
+ * of detector.interval_us in all, and one callback more; what is left is for the next step. ready: pollfds
+ * filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready with one
+ * system call, or begin with the link that alone was ready at all of the last looks. n == 0 with ready !=
+ * NULL says that nothing is ready: the cheap way to let go what was just sent, before the host sleeps.
+ * Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call

@@ -160,6 +160,40 @@ const struct phx_os *phx__node_os(phx *p)
     return &p->os;
 }
 
+/* ---- The time of callbacks ------------------------------------------------------------------- */
+
+/* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
+ * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
+ * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
+ * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
+#define BASE_CALLS_MOST 1024u
+
+uint32_t phx__node_calls(void *ctx, int share)
+{
+    phx *p = ctx;
+    struct phx__step *s = &p->step;
+    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
+
+    if (s->free_later)
+        return 0;
+    most = s->granted == 0 ? 1 : 4 * (uint64_t)s->granted;
+    if (!s->timed)
+        s->began = now;
+    else if (s->granted > 0 && now >= s->asked)
+        s->each = (now - s->asked) / s->granted;
+    s->slow = s->each > time / 16;
+    left = now - s->began < time ? time - (now - s->began) : 0;
+    if (s->each > 0 && most > left / 4 / s->each)
+        most = left / 4 / s->each;
+    if (most == 0 && (left >= s->each || !s->timed))
+        most = 1;
+    s->timed = 1;
+    s->asked = now;
+    s->granted = most < BASE_CALLS_MOST ? (uint32_t)most : BASE_CALLS_MOST;
+    return s->granted;
+}
+
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)

@@ -12,6 +12,8 @@ PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int 
                                        struct phx__block *body, struct phx__multicast *multicast,
                                        uint64_t to);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {

@@ -20,7 +20,7 @@ sim=${SIM:-$dir/sim}
 sane=${SIM:-$dir/sim_sane}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures sim'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces slow figures sim'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -146,6 +146,8 @@ bars() {
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
+    full slow 13
+    full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
     # 3.5 s of processor time a seed; ALARMS=1000 for the record.
     full false_alarms 100 SEEDS="${ALARMS:-20}" EVERY=1000000
@@ -229,6 +231,8 @@ detect() {
     sim SCENARIO=computing NODES=8 SEEDS=50
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
+    sim SCENARIO=slow
+    sim SCENARIO=slow_fast
 }
 
 delivery() {
