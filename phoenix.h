@@ -446,6 +446,8 @@ struct phx_config {
     void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
     /* The outcome of phx_trace. */
     void (*on_trace)(phx *p, const struct phx_trace *trace, void *user);
+    /* A line for people. Of levels up to PHX_LOG_INFO there are at most 20 in a second, whatever others do:
+     * then one says how many were left out. Lines come shortly after what they tell of. */
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual

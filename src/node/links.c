@@ -531,13 +531,14 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     return err;
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
             p->os.close(p->os.world, handle);
         return;
@@ -562,7 +563,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }

@@ -97,7 +97,16 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */

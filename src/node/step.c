@@ -27,6 +27,12 @@
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
+static void step_tell_log(phx *p)
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
+
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
@@ -115,8 +121,10 @@ static void step_wait(phx *p)
     p->links.waited_at = p->now;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        step_tell_log(p);
+    }
     if (n == STEP_READY_MOST)
         p->step.more = 1;
 }
@@ -135,6 +143,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             phx__os_wake_drain(&p->os);
         else
             phx__node_links_ready(p, fds[i].fd, events);
+        step_tell_log(p);
     }
 }
 
@@ -406,8 +415,10 @@ static void step_timers(phx *p)
     int kind, i;
     uint32_t arg;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
+    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
+        step_tell_log(p);
+    }
     if (i == STEP_TIMERS)
         p->step.more = 1;
 }
@@ -479,6 +490,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_timers(p);
     phx__node_links_dial_deferred(p);
     step_settle(p);
+    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     step_settle(p);
@@ -492,6 +504,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
