@@ -445,7 +445,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
                                   wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);
