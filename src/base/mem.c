@@ -192,6 +192,21 @@ void phx__mem_drop_spares(struct phx__mem *m)
     }
 }
 
+void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    void *old, *less;
+
+    if (*capacity <= MEM_MANY_ITEMS || need > *capacity / 8 * 7)
+        return;
+    need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
+    memcpy(&old, array, sizeof old);
+    less = phx__mem_resize(m, old, *capacity * item, need * item);
+    if (less == NULL)
+        return;
+    memcpy(array, &less, sizeof less);
+    *capacity = need;
+}
+
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     /* By half: pushing n items copies at most 2n of them, and at most a third of the array is idle. */
