@@ -117,7 +117,7 @@ extern "C" {
     X(EKEYSIZE, -34, "a key has 16 to 1024 bytes, not all of them zero")                           \
     X(EFILE, -35, "no such file, or it cannot be read")                                            \
     X(EPEM, -36, "malformed PEM file, or nothing of use in it")                                    \
-    X(ECERT, -37, "own certificate is expired, or not issued by cfg.tls_ca")                       \
+    X(ECERT, -37, "own certificate: expired, not for signing, or not by cfg.tls_ca")               \
     X(EPAIR, -38, "private key does not belong to the certificate")                                \
     X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
     X(ETLS, -40, "TLS handshake failed")

@@ -3,8 +3,8 @@
  * one that left no card is kept; of one that failed with more than PHX__NAMES_DEAD ranges two addresses, so
  * many ranges, and one more for the rest.
  *
- * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those lost
- * first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
+ * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those
+ * lost first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
  * only heard of give way to a newcomer already when unreachable, one with a route never. */
 #include "node/base.h"
 

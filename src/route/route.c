@@ -67,6 +67,9 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
+/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+#define ROUTE_CHECK_COST 8u
+
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
@@ -424,13 +427,18 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
+    uint64_t checks = 0;
     uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
-            route_touch_loss(r, v, now);
+    for (v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -623,6 +631,7 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     uint32_t i;
 
+    r->counters.walked += r->table.capacity;
     for (i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -654,9 +663,12 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
-        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
-            (void)route_asked(r, nbr, i, 0, r->moved);
+        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+            continue;
+        (void)route_asked(r, nbr, i, 0, r->moved);
+        r->counters.walked += ROUTE_CHECK_COST;
     }
+    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }

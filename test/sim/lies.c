@@ -491,29 +491,40 @@ static void tell_left(struct sim *s)
 
 /* ---- A message in another's name, of a conversation that outbids the true one ------------------ */
 
-static void say_dumb(struct liar *l)
+/* A message of five bytes from host a to host b, by DATA or as a CAST with one line. */
+static void put_message(struct liar *l, uint32_t a, uint32_t b, int is_cast)
 {
     struct phx_id from, to;
-    uint32_t a, b;
 
-    for (a = 0; a < HONEST; a++)
-        for (b = 0; b < HONEST; b++) {
-            if (a == b)
-                continue;
-            phx_self(rig.s->nodes[a].p, &from);
-            phx_self(rig.s->nodes[b].p, &to);
-            liar_head(l, LIAR_DATA, 1 | 2, 16);
-            liar_bytes(l, to.b, 16);
-            liar_bytes(l, from.b, 16);
-            liar_put(l, 0, 8);
-            liar_put(l, UINT64_MAX - 100000 + l->turns * LINKS + l->number, 8);
-            liar_put(l, b * 10u, 8);
-            liar_put(l, a * 10u, 8);
-            liar_put(l, 0, 8);
-            liar_put(l, 5, 8);
-            liar_bytes(l, "a lie", 5);
-            liar_tail(l);
-        }
+    phx_self(rig.s->nodes[a].p, &from);
+    phx_self(rig.s->nodes[b].p, &to);
+    liar_head(l, is_cast ? LIAR_CAST : LIAR_DATA, 1 | 2, 16);
+    if (is_cast)
+        liar_put(l, 1, 2);
+    liar_bytes(l, to.b, 16);
+    if (!is_cast)
+        liar_bytes(l, from.b, 16);
+    liar_put(l, 0, 8);
+    liar_put(l, UINT64_MAX - 100000 + l->turns * LINKS + l->number, 8);
+    liar_put(l, b * 10u, 8);
+    if (is_cast) {
+        liar_put(l, 0, 4);
+        liar_bytes(l, from.b, 16);
+    }
+    liar_put(l, a * 10u, 8);
+    liar_put(l, 0, 8);
+    liar_put(l, 5, 8);
+    liar_bytes(l, "a lie", 5);
+    liar_tail(l);
+}
+
+static void say_dumb(struct liar *l)
+{
+    uint32_t pair;
+
+    for (pair = 0; pair < HONEST * HONEST; pair++)
+        if (pair / HONEST != pair % HONEST)
+            put_message(l, pair / HONEST, pair % HONEST, (int)(l->turns % 2));
     l->say_at = l->w->now + 100 * MS;
 }
 
@@ -522,6 +533,57 @@ static void tell_dumb(struct sim *s)
     static const struct lie lie = { say_dumb, NULL, NULL, 0, 0 };
 
     tell_lie(s, "lie_dumb", &lie);
+}
+
+/* ---- A later life of others, and their silence ------------------------------------------------- */
+
+static void say_reborn(struct liar *l)
+{
+    uint64_t incarnation;
+    struct phx_id id;
+    uint32_t a, seq;
+
+    for (a = 0; a < HONEST; a++) {
+        if (!known(a, &id, &incarnation, &seq))
+            continue;
+        liar_update(l);
+        liar_entry(l, &id, incarnation + 1, 1, 1, 0, 0);
+        liar_tail(l);
+    }
+    l->say_at = l->w->now + SECOND;
+}
+
+static void tell_reborn(struct sim *s)
+{
+    static const struct lie lie = { say_reborn, NULL, NULL, 0, 0 };
+
+    tell_lie(s, "lie_reborn", &lie);
+}
+
+static void say_suspect(struct liar *l)
+{
+    uint64_t incarnation;
+    struct phx_id id;
+    uint32_t a, seq;
+
+    for (a = 0; a < HONEST; a++) {
+        if (!known(a, &id, &incarnation, &seq))
+            continue;
+        liar_head(l, LIAR_SUSPECT, 0, 16);
+        liar_bytes(l, id.b, 16);
+        liar_put(l, incarnation, 8);
+        liar_put(l, seq, 4);
+        liar_bytes(l, l->id.b, 16);
+        liar_tail(l);
+    }
+    l->say_at = l->w->now + 10 * MS;
+}
+
+static void tell_suspect(struct sim *s)
+{
+    static const struct lie lie = { say_suspect, NULL, NULL, 0, 0 };
+
+    tell_lie(s, "lie_suspect", &lie);
 }
 
 /* ---- Nodes that are not there --------------------------------------------------------------- */
@@ -591,7 +653,24 @@ static void put_request(struct liar *l, uint64_t k)
     liar_tail(l);
 }
 
-/* Up to 500 nodes that are not there, news of them, questions for them, answers that nobody asked for. */
+/* Names that the giver does not hold. */
+static void put_hand(struct liar *l)
+{
+    struct phx_id hub;
+
+    phx_self(rig.s->nodes[0].p, &hub);
+    liar_head(l, LIAR_HAND, 0, 16);
+    liar_bytes(l, hub.b, 16);
+    liar_bytes(l, l->id.b, 16);
+    liar_put(l, 0, 8);
+    liar_put(l, 0, 8);
+    liar_put(l, UINT64_MAX, 8);
+    liar_put(l, UINT64_MAX, 8);
+    liar_tail(l);
+}
+
+/* Up to 500 nodes that are not there, news of them, questions for them, names given away, answers that nobody
+ * asked for. */
 static void say_flood(struct liar *l)
 {
     uint32_t i;
@@ -602,8 +681,10 @@ static void say_flood(struct liar *l)
             put_beat(l);
         else if (i % 10 < 7)
             put_nobodies(l, k, 1, 1 + l->turns);
-        else if (i % 10 < 9)
+        else if (i % 10 < 8)
             put_request(l, k);
+        else if (i % 10 < 9)
+            put_hand(l);
         else {
             liar_head(l, LIAR_SUMMARY, 1, 0); /* REPLY */
             liar_tail(l);
@@ -842,6 +923,8 @@ const struct story lie_stories[] = {
     LIE(nothing, "a member says nothing: all must be well"),
     LIE(left, "a member says goodbye in the name of others"),
     LIE(dumb, "a member sends in the name of others"),
+    LIE(reborn, "a member tells of a later life of others"),
+    LIE(suspect, "a member says that others are silent"),
     LIE(ids, "a member makes up nodes"),
     LIE(flood, "a member sends control frames without end"),
     LIE(cards, "a member sends large cards without end"),
