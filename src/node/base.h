@@ -43,7 +43,7 @@ PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the 
 PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
 /* Forgets a node that routing has forgotten. */
 PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
-/* Some node has failed or left; PHX__TIMER_ROUTE_CHORE. */
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
 PHX_PRIVATE void phx__node_dead_note(phx *p);
 PHX_PRIVATE void phx__node_dead_due(phx *p);
 

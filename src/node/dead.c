@@ -29,11 +29,12 @@ static size_t dead_cost(const phx *p, uint32_t node)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
 }
 
-/* May this node be forgotten? heard: also if it is unreachable, and there was never more than news of it. */
+/* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
+ * unreachable, and there was never more than news of it. */
 static int dead_is(const phx *p, uint32_t node, int heard)
 {
     return phx__route_is_forgettable(&p->route, node)
-           && (phx__node_is_gone(p, node)
+           && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
                || (heard && phx__node_history(p, node) == NULL
                    && phx__post_sched_find(&p->post, node) == NULL));
 }
