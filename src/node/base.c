@@ -172,7 +172,7 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }

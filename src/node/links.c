@@ -136,6 +136,7 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -178,6 +179,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
@@ -730,11 +732,12 @@ static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }

@@ -69,6 +69,7 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
 };
 
 struct phx__peers {
@@ -76,6 +77,7 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */

@@ -257,7 +257,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -365,23 +366,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
-
 static void step_watch_spares(phx *p)
 {
     if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
@@ -399,7 +383,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -409,8 +394,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -580,7 +564,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }

@@ -40,6 +40,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
