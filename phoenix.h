@@ -275,7 +275,7 @@ struct phx_ready {
 /* The door to the operating system. Handles are small non-negative integers of the world's choosing;
  * the built-in world uses descriptors. Every function returns 0 or a count, or a negative enum
  * phx_error, and none may block but resolve. The simulated network in test/sim is another world. */
-#define PHX_OS_VERSION 1
+#define PHX_OS_VERSION 2
 struct phx_os {
     int version; /* PHX_OS_VERSION */
     void *world;
@@ -300,6 +300,8 @@ struct phx_os {
     /* As recv, spread over several places in turn; may be NULL. With it large messages are received
      * straight into place, and without it they are copied once more. */
     long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
+    /* A clock in microseconds that goes on while callbacks run, to time them with; NULL: phx_now_us. */
+    uint64_t (*now)(void *world);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -464,6 +466,8 @@ struct phx_config {
     void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
     /* The outcome of phx_trace. */
     void (*on_trace)(phx *p, const struct phx_trace *trace, void *user);
+    /* A line for people. Of levels up to PHX_LOG_INFO there are at most 20 in a second, whatever others do:
+     * then one says how many were left out. Lines come shortly after what they tell of. */
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
@@ -548,11 +552,12 @@ int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
- * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
- * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
- * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
+/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a tenth
+ * of detector.interval_us in all, and one callback more; what is left is for the next step. ready: pollfds
+ * filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready with one
+ * system call, or begin with the link that alone was ready at all of the last looks. n == 0 with ready !=
+ * NULL says that nothing is ready: the cheap way to let go what was just sent, before the host sleeps.
+ * Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
