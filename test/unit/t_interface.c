@@ -367,7 +367,7 @@ static void host_free(void *w)
 
 static const struct phx_os host_os = {
     PHX_OS_VERSION, NULL, host_listen, host_accept, host_dial, host_finish, host_local, host_send, host_recv,
-    host_close, host_watch, host_wait, host_random, host_resolve, host_fd, host_wake, host_free, NULL
+    host_close, host_watch, host_wait, host_random, host_resolve, host_fd, host_wake, host_free, NULL, NULL
 };
 
 static void test_host_world(void)
