@@ -47,11 +47,11 @@ static void slow_say(struct sim_node *n)
     }
 }
 
-static void slow_done(phx *p, uint64_t token, int result, void *user)
+static void slow_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct sim_node *n = user;
 
-    (void)p, (void)token;
+    (void)p, (void)token, (void)to, (void)tag;
     slow.wrong += result != PHX_OK;
     slow.done[n->host]++;
 }
