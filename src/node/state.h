@@ -121,10 +121,6 @@ struct phx__step {
     int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
-struct phx__own_texts {
-    char cluster[65], label[PHX_LABEL];
-};
-
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -149,7 +145,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
