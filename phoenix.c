@@ -527,6 +527,7 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
  * last word, since its victim could not rise above it. */
 #define PHX__SEQ_MAX 0x80000000u
 #define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
+PHX_PRIVATE int phx__wire_is_honest(uint64_t incarnation, uint32_t seq); /* neither is beyond its bound */
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -714,6 +715,7 @@ struct phx__claim {
 struct phx__card {
     uint8_t flags;   /* PHX__CARD_* */
     uint32_t window; /* credit it gives a sender at first */
+    char label[PHX_LABEL];
     uint8_t address_count;
     struct phx_address address[PHX__CARD_ADDRESSES];
     uint32_t claim_count;
@@ -725,6 +727,9 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
+/* Of a card that get_card took. */
+PHX_PRIVATE void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL]);
+PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */
@@ -782,7 +787,7 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 /* include "wire/wire.h" */
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
-#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_VERSION 2u
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
@@ -1182,11 +1187,13 @@ struct phx__link_hello {
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -1312,6 +1319,8 @@ struct phx__link_set {
     size_t scratch_size;
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
@@ -1333,7 +1342,9 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
-PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l);
+PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
+PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
  * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
@@ -1572,6 +1583,8 @@ struct phx__route_ops {
     void *ctx;
     /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
+    size_t (*room)(void *ctx, uint32_t nbr);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -1593,6 +1606,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -2468,6 +2482,8 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
+/* The tag of the message that ends with this record, which is or was the flow's lowest. */
+PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -2653,7 +2669,7 @@ struct phx__post_ops {
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, int result);
+    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(void *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
@@ -2665,6 +2681,8 @@ struct phx__post_ops {
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+    /* So many messages without a token were lost since the last call, the last one to this name, because. */
+    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2736,8 +2754,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *multicast; /* of a member of one: */
-    uint64_t to;
+    struct phx__multicast *multicast; /* of a member of one */
+    uint64_t to, tag;
 };
 
 /* A queue with room for all outcomes that were promised. */
@@ -2745,6 +2763,11 @@ struct phx__post_outcomes {
     struct phx__outcome *list;
     uint32_t first, count, capacity;
     size_t promised;
+    struct {
+        uint32_t count; /* messages without a token that were lost and not told; the last one: */
+        int result;
+        uint64_t to;
+    } lost;
 };
 
 /* Mailboxes by state; others are listed with their peer. */
@@ -2880,10 +2903,10 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                                       struct phx__block *body, struct phx__multicast *multicast,
-                                       uint64_t to);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
@@ -3439,6 +3462,10 @@ struct phx__step {
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
 };
 
+struct phx__own_texts {
+    char cluster[65], label[PHX_LABEL];
+};
+
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -3463,7 +3490,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -5806,6 +5833,11 @@ void phx__wire_end(struct phx__writer *w, size_t start)
     phx__wire_end_head(w, start, 0);
 }
 
+int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 int phx__wire_open(const struct phx__frame *f, int type, struct phx__reader *r)
 {
     phx__buf_reader_init(r, f->body, f->size);
@@ -6223,7 +6255,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
  * same version of it. Claims stay encoded: 100,000 of them are 2.4 MB, which only names needs, in a form of
  * its own.
  *
- *      flags | window | n | address 1 .. n | m | first last epoch, 1 .. m */
+ *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 /* include "wire/route.h" */
 
 /* Less credit than one page is not a window but a way to make senders crawl. */
@@ -6231,8 +6263,9 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
-/* A card with no address and no claim: flags, window, and the two counts. */
-#define WIRE_CARD_MIN 10u
+/* A card with no label, no address and no claim: flags, window, and the three counts. */
+#define WIRE_CARD_MIN 11u
+#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6249,7 +6282,7 @@ static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
-    return WIRE_CARD_MIN + (size_t)address_count * WIRE_ADDRESS_MAX
+    return WIRE_CARD_MIN + (PHX_LABEL - 1) + (size_t)address_count * WIRE_ADDRESS_MAX
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
@@ -6274,6 +6307,8 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
+    phx__buf_put_u8(w, (uint8_t)strlen(head->label));
+    phx__buf_put_bytes(w, head->label, strlen(head->label));
     for (i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
@@ -6307,6 +6342,23 @@ static int wire_claims_are_sound(const struct phx__card *card)
     return 1;
 }
 
+int phx__wire_route_label_is_sound(const char *label, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
+            return 0;
+    return size < PHX_LABEL;
+}
+
+void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
+{
+    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
+    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
+    out[data[WIRE_LABEL_AT]] = 0;
+}
+
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 {
     return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
@@ -6317,12 +6369,18 @@ int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
+    const uint8_t *label;
     uint32_t i;
 
     memset(card, 0, sizeof *card);
     phx__buf_reader_init(&r, data, size);
     card->flags = (uint8_t)(phx__buf_get_u8(&r) & WIRE_CARD_FLAGS);
     card->window = phx__buf_get_u32(&r);
+    i = phx__buf_get_u8(&r);
+    label = phx__buf_get_bytes(&r, i);
+    if (r.bad || !phx__wire_route_label_is_sound((const char *)label, i))
+        return PHX_EPROTO;
+    memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
     if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
@@ -6411,8 +6469,7 @@ static const struct phx__field wire_entry[] = {
 
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
-    /* Its owner must be able to rise above these. */
-    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+    if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
@@ -6467,7 +6524,7 @@ int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary
     if (!r->bad && r->left == 0)
         return 0;
     phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad ? PHX_EPROTO : 1;
+    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -6581,6 +6638,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -6590,7 +6650,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }
@@ -8810,7 +8872,13 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
  * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
- * route changes. */
+ * route changes.
+ *
+ * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
+ * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
+ * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
+ * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
+ * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -8821,8 +8889,16 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
-#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_TURN 65536u
+/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
+ * link may use an eighth of what all leave, so there is room however many peers do not read. */
+#define OUT_NEWS ((size_t)1 << 20)
+#define OUT_NEWS_ALL ((size_t)32 << 20)
+#define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
+#define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
+/* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
+#define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
@@ -8832,7 +8908,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -8847,11 +8923,19 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
 
 int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
 {
-    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+    struct phx__link_out *o = &l->out;
+    int type = w->bad ? 0 : w->data[4];
+    int news = type == PHX__UPDATE || type == PHX__CARD || type == PHX__SUMMARY;
+    int waits = news && (o->news.count > 0 || o->control.bytes > OUT_TURN);
+    int err = w->bad ? PHX_EINVAL
+                     : phx__buf_slices_push(waits ? &o->news : &o->control, o->tail, w->data, w->size);
 
     if (err != 0)
         return err;
-    l->out.tail->used += w->size;
+    o->tail->used += w->size;
+    s->waiting += w->size;
+    if (news)
+        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -8862,16 +8946,30 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
-/* Moves waiting control frames behind what is in stream. */
-static int out_commit_control(struct phx__link_out *o)
+size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    while (o->control.count > 0) {
-        struct phx__slice *first = &o->control.ring[o->control.first];
+    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+
+    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
+        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
+    most = most < OUT_NEWS ? most : OUT_NEWS;
+    return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
+}
+
+/* Moves waiting frames behind what is in stream, about `most` bytes of them. */
+static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct phx__slices *from, size_t most)
+{
+    size_t moved = 0;
+
+    while (from->count > 0 && moved < most) {
+        struct phx__slice *first = &from->ring[from->first];
         int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
 
         if (err != 0)
             return err;
-        phx__buf_slices_take(&o->control, first->size);
+        moved += first->size;
+        s->waiting -= first->size;
+        phx__buf_slices_take(from, first->size);
     }
     return 0;
 }
@@ -8879,16 +8977,19 @@ static int out_commit_control(struct phx__link_out *o)
 /* *empty: nothing waits anywhere but in stream. */
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = out_commit_control(&l->out);
+    struct phx__link_out *o = &l->out;
+    int err = out_commit(s, o, &o->control, SIZE_MAX);
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+    if (err != 0 || l->state != PHX__LINK_UP || o->stream.bytes >= o->ahead)
         return err;
-    room = l->out.ahead - l->out.stream.bytes;
-    *empty = s->ops->pull(s->ctx, l, room) < room;
+    room = o->ahead - o->stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room && o->news.count == 0;
+    if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
+        return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit_control(&l->out);
+    return out_commit(s, o, &o->control, SIZE_MAX);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -8973,7 +9074,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
 
 void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
 {
-    if (out_commit_control(&l->out) == 0)
+    if (out_commit(s, &l->out, &l->out.control, SIZE_MAX) == 0)
         (void)out_send(s, l);
 }
 
@@ -9493,6 +9594,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
@@ -9600,18 +9702,29 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
- * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
+ * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
+ * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
  * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
  * each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
+/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
+ * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
+ * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
+ * networks that start: a link that brings 1,500 units then never rests. */
+#define LINK_ALL_US 20u
+#define LINK_ALL_OWED_US (4 * PHX__SECOND)
+#define LINK_ALL_STEP_US (500 * PHX__MS)
+#define LINK_ALL_MOST_US (36 * PHX__SECOND)
+#define LINK_OLD_US (60 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
- * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. */
+ * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
+ * has just rested is read by little, or each read would bring more than the rest has paid for. */
 #define LINK_REST_US (500 * PHX__MS)
+#define LINK_REST_READ 65536u
 
 /* ---- Frames */
 
@@ -9621,11 +9734,22 @@ static int link_is_charged(int type)
     return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
-static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
+
+    return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
+}
+
+static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
+    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
+    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    if (s->paid_at > s->now + LINK_ALL_MOST_US)
+        s->paid_at = s->now + LINK_ALL_MOST_US;
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
@@ -9792,7 +9916,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     uint32_t stride = l->in.stride;
     size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
     size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    uint64_t price = link_price(s, l);
 
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
+        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -9840,6 +9967,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -9886,8 +10014,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
@@ -10498,7 +10628,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
@@ -11415,18 +11546,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
-static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
-                          uint32_t count, uint32_t *put)
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
+ * *room was. All destinations have their turn, however often the first ones change. */
+static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i;
+    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
     for (i = 0; i < count; i++) {
-        uint32_t v = list == NULL ? i : list[i];
-        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
-            && advert_put(r, v, n->node, put) != 0)
-            failed = 1;
+        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
+        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+            continue;
+        if (*room == 0) {
+            n->from = v;
+            return 1;
+        }
+        *room -= size < *room ? size : *room;
+        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -11436,16 +11574,20 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
     uint32_t count = 0;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
 
+    if (room == 0 && n->dirty > 1)
+        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
-        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
+                                &room);
     if (n->dirty && delegated)
-        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -11480,7 +11622,7 @@ static void advert_update_all(struct phx__route *r)
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* memory was short: again, soon */
+    if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
@@ -12033,22 +12175,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -15436,6 +15573,16 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    struct phx__reader in;
+
+    if ((r->flags & PHX__DATA_FIRST) == 0)
+        return o->front.tag;
+    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
+    return phx__buf_get_u64(&in);
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -16444,7 +16591,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
+ *                                                                              PHX_EEXPIRED ..
  * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
@@ -16462,7 +16609,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *
  * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
  * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * its time limit passes then, that is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -16500,30 +16647,42 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *multicast, uint64_t to)
+void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
 {
-    uint32_t n = phx__post_box_promises(token, body);
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_box_promises(m->token, m->body);
     struct phx__outcome *o;
 
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_box_lost(p, 1 + m->rest, m->to, result);
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, multicast);
+        phx__post_store_multicast_drop(&p->store, m->multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = token;
+    o->token = m->token;
     o->result = result;
-    o->multicast = multicast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+    o->multicast = m->multicast;
+    o->to = m->to;
+    o->tag = m->tag;
+    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
 }
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count;
 
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     while (n-- > 0) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
@@ -16532,7 +16691,7 @@ void phx__post_box_tell(struct phx__post *p)
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
@@ -16667,7 +16826,7 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     p->pending.count -= 1 + m->rest;
     if (phx__post_box_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+    phx__post_box_outcome(p, m, result);
 }
 
 /* Ends what is queued behind `before`, or first. */
@@ -17116,9 +17275,18 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
+/* What its messages waited for when their time was over. */
+static int box_lateness(const struct phx__box *b)
+{
+    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
+        return PHX_ENOOWNER;
+    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
+    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
     uint32_t i, j, span;
 
@@ -17131,9 +17299,11 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+            box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->multicast, r->box->name);
+            phx__post_flow_message(o, i, &m);
+            m.body = NULL;
+            phx__post_box_outcome(p, &m, box_lateness(r->box));
             for (j = i; j < i + span; j++) {
                 phx__post_flow_at(o, j)->multicast = NULL;
                 phx__post_flow_at(o, j)->token = 0;
@@ -17177,7 +17347,8 @@ static void box_expire_held(struct phx__post *p)
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
+                           box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);
@@ -17755,10 +17926,12 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
-            p->counters.dropped++;
-        else
+        if (!recv_is_large(p, m.size)) {
             recv_show(p, &m, &out);
+        } else {
+            p->counters.dropped++;
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
@@ -18044,12 +18217,20 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
 {
+    struct phx__message m;
+
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m.token = r->token;
+    m.limit = r->limit;
+    m.rest = 0; /* what comes back as too large is no run */
+    m.body = back == 0 ? NULL : r->body;
+    m.multicast = r->multicast;
+    m.to = r->box->name;
+    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
+    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18099,7 +18280,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, o, &r, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
@@ -18307,7 +18488,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
+        phx__post_box_outcome(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -18325,9 +18506,9 @@ static void post_run_waiters(struct phx__post *p)
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
-           || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
+           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p)
@@ -19001,7 +19182,6 @@ static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const str
     s->ops.refute(s->env.ctx, from, &q);
 }
 
-/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
@@ -19015,9 +19195,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF && r.seq != UINT32_MAX) {
+    if (node == PHX__SELF) {
         suspect_refute(s, from, &r);
-    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+    } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
@@ -19786,6 +19966,24 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
+/* When it was heard last, and why it is not what it was. */
+static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
+    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
+
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
+    if (out->state == PHX_NODE_LEFT)
+        out->reason = PHX_ECLOSED;
+    else if (out->state == PHX_NODE_SUSPECT)
+        out->reason = PHX_ETIMEDOUT;
+    else if (gone && (h == NULL || p->peers.at[node].via != node))
+        out->reason = PHX_EUNREACH;
+    else if (l == NULL && h != NULL)
+        out->reason = h->lost_error;
+}
+
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -19799,7 +19997,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
+        if (d->card != NULL)
+            phx__wire_route_card_label(d->card->at, out->label);
     }
+    node_fill_history(p, node, out);
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -19994,6 +20195,14 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     }
 }
 
+static size_t frames_room(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+    const struct phx__link *l = phx__node_link(p, nbr);
+
+    return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
+}
+
 static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
     phx *p = ctx;
@@ -20002,7 +20211,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL)
+    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
         return; /* it is repeated */
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
@@ -20048,12 +20257,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
+/* May a summary be added, which is not cut short? */
+static int frames_has_turn(const struct phx__link *l)
+{
+    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
+}
+
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
+    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
+        return; /* the next digest asks again */
     while (node < p->ids.size) {
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -20061,7 +20278,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return; /* the next digest asks again */
+            return;
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -20082,7 +20299,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
                                         frames_summary };
 
     *ops = own;
@@ -20231,7 +20448,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
     l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+                             : p->now >= l->summary.at && frames_has_turn(l);
     if (!l->summary.taken)
         return;
     if (reply)
@@ -21236,7 +21453,7 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
@@ -21393,12 +21610,18 @@ static void wiring_abandon(void *ctx, void *buffer, size_t size)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, int result)
+static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     phx *p = ctx;
 
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+}
+
+static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+{
+    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+                  (uint64_t)count, to, phx_strerror(result));
 }
 
 static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
@@ -21608,7 +21831,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
     p->set.key_count = count;
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, count);
+        phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -21691,7 +21914,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
                                   wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon };
+                                  wiring_abandon, wiring_lost_messages };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -21874,6 +22097,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->texts.label, sizeof head.label);
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -22288,8 +22512,10 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    if (cfg->label != NULL)
+        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
+    p->cfg.label = p->texts.label;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -22331,6 +22557,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->label[0] != 0)
+        phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
         phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
@@ -22536,8 +22764,8 @@ static void dump_json_node(struct dump *d, uint32_t node)
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
-    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
-                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, ",\"label\":\"%s\",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.label,
+                       n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
@@ -22559,7 +22787,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
     phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
-                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
+                       l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -22606,8 +22834,8 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], id);
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
     for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
@@ -22678,9 +22906,16 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-void phx_config_init(struct phx_config *cfg)
+/* size and version stand first in every version of the struct. */
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
-    memset(cfg, 0, sizeof *cfg);
+    if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
+        return;
+    memset(cfg, 0, size);
+    cfg->size = size;
+    cfg->version = version;
+    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
+        return;
     cfg->cluster = "phoenix";
     cfg->relay = 1;
     cfg->max_message = 16u << 20;
@@ -22754,11 +22989,13 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
 static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+    size_t label = c->label == NULL ? 0 : strlen(c->label);
 
     if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
-    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
+    if (!phx__wire_route_label_is_sound(c->label, label) || !api_within(cluster, 1, 64)
+        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -22789,6 +23026,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         *out = NULL;
     if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
+    if (cfg->size != sizeof *cfg || cfg->version != PHX_VERSION_NUMBER)
+        return PHX_EVERSION;
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
@@ -23192,11 +23431,13 @@ void phx_self(const phx *p, struct phx_id *out)
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
     uint32_t node;
 
+    if (p == NULL || size != sizeof *out || version != PHX_VERSION_NUMBER)
+        return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
@@ -23223,7 +23464,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;
@@ -23263,8 +23504,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-void phx_stats(const phx *p, struct phx_stats *s)
+int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
+    if (s == NULL)
+        return PHX_EINVAL;
+    memset(s, 0, size);
+    if (p == NULL || size != sizeof *s || version != PHX_VERSION_NUMBER)
+        return p == NULL ? PHX_EINVAL : PHX_EVERSION;
     *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
@@ -23289,6 +23535,7 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->reachable = p->route.reachable;
     s->links = p->links.up;
     s->digest = p->route.digest;
+    return 0;
 }
 
 /* ======== LICENSE ======== */

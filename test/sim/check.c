@@ -662,7 +662,7 @@ void check_hmac(const void *data, size_t size, unsigned char out[32])
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, NULL, 0);
+    phx__sha_key_init(&h, NULL, 0);
     phx__sha_add(&h.inner, data, size);
     phx__sha_hmac_end(&h, out);
 }

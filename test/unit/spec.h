@@ -28,7 +28,7 @@
 #include <string.h>
 
 #define SPEC_WHY 200
-#define SPEC_CARD_MAX 2400850u
+#define SPEC_CARD_MAX 2400883u
 
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
@@ -271,10 +271,17 @@ static int spec_claims(struct spec_side *s, struct spec_in *in, uint64_t count)
 static int spec_card(struct spec_side *s, const unsigned char *data, size_t size)
 {
     struct spec_in in = spec_open(data, size);
+    const unsigned char *label;
     uint64_t window, count, i;
 
     spec_take(&in, 1);
     window = spec_uint(&in, 4);
+    count = spec_uint(&in, 1);
+    label = spec_take(&in, (size_t)count);
+    for (i = 0; i < count && !in.bad; i++) {
+        if (i >= 32 || label[i] < 32 || label[i] > 126 || label[i] == 34 || label[i] == 92)
+            return spec_no(s, "byte %u of a card's label", (unsigned)i);
+    }
     count = spec_uint(&in, 1);
     if (in.bad || window < 4096)
         return spec_no(s, "a card's window is %lu", (unsigned long)window);
@@ -391,7 +398,7 @@ static int spec_card_part(struct spec_side *s, struct spec_in *in)
 
     if (in->bad || size == 0)
         return spec_no(s, "CARD without data");
-    if (version == 0 || total < 10 || total > SPEC_CARD_MAX || offset + size > total)
+    if (version == 0 || total < 11 || total > SPEC_CARD_MAX || offset + size > total)
         return spec_no(s, "CARD version %lu, %lu bytes at %lu of %lu", (unsigned long)version,
                        (unsigned long)size, (unsigned long)offset, (unsigned long)total);
     if (s->alone)

@@ -67,6 +67,7 @@ static inline size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_ma
     memset(&card, 0, sizeof card);
     card.flags = (uint8_t)below(4);
     card.window = 4096 + below(1 << 20);
+    memset(card.label, 'l', below(PHX_LABEL));
     card.address_count = (uint8_t)below(4);
     for (i = 0; i < card.address_count; i++)
         make_address(&card.address[i]);
