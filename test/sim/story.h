@@ -23,6 +23,11 @@ void tell_determinism(struct sim *s);
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
+/* Told in holes.c. */
+void tell_hole(struct sim *s);
+void tell_flaky(struct sim *s);
+void tell_late_ends(struct sim *s);
+
 /* Told in traces.c. */
 void tell_traces(struct sim *s);
 
