@@ -267,6 +267,8 @@ struct phx__hmac {
     struct phx__sha inner, outer; /* what is added goes to inner */
 };
 PHX_PRIVATE void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size);
+/* The same with a key of the cluster, 0 bytes: none. Keys that differ make different hashes. */
+PHX_PRIVATE void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size);
 PHX_PRIVATE void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32]);
 /* 1 if equal, in time that does not depend on where they differ. */
 PHX_PRIVATE int phx__sha_equal(const uint8_t a[32], const uint8_t b[32]);
@@ -525,6 +527,7 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
  * last word, since its victim could not rise above it. */
 #define PHX__SEQ_MAX 0x80000000u
 #define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
+PHX_PRIVATE int phx__wire_is_honest(uint64_t incarnation, uint32_t seq); /* neither is beyond its bound */
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -712,6 +715,7 @@ struct phx__claim {
 struct phx__card {
     uint8_t flags;   /* PHX__CARD_* */
     uint32_t window; /* credit it gives a sender at first */
+    char label[PHX_LABEL];
     uint8_t address_count;
     struct phx_address address[PHX__CARD_ADDRESSES];
     uint32_t claim_count;
@@ -723,6 +727,9 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
+/* Of a card that get_card took. */
+PHX_PRIVATE void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL]);
+PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */
@@ -780,7 +787,7 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 /* include "wire/wire.h" */
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
-#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_VERSION 2u
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
@@ -946,9 +953,11 @@ PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
- * was not opened; watch and wait are those of struct phx_os. */
+ * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
+ * in place of 0 to 2 a higher one: what a host that has closed these prints must not go into a link. */
 PHX_PRIVATE int phx__os_poll_error(int theirs);
 PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_high(int fd);
 PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
 PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
 PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);
@@ -1095,7 +1104,8 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today or not by this CA), PHX_ENOMEM. May block. */
+ * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
+ * block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1179,11 +1189,13 @@ struct phx__link_hello {
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -1192,6 +1204,8 @@ struct phx__link_in {
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint8_t held;    /* the stash is whole frames, for which the last step had no time */
+    uint8_t waits;   /* for time: it is held, or not read yet */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -1215,8 +1229,10 @@ struct phx__link_card {
 };
 
 struct phx__link_summary {
-    uint64_t at;  /* no summary is answered before */
-    uint8_t open; /* more of a SUMMARY follows */
+    uint64_t at;   /* no summary is answered before */
+    uint8_t open;  /* more of a SUMMARY follows */
+    uint8_t taken; /* it is read: the peer may ask, or this node has */
+    uint8_t asked; /* the peer owes an answer to ours */
 };
 
 /* Why a link ends. */
@@ -1257,6 +1273,8 @@ struct phx__link {
     struct phx__link_end end;
 };
 
+#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
+
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -1265,7 +1283,7 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
@@ -1305,8 +1323,12 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    size_t room; /* most bytes of one read: less than that where callbacks are slow */
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
+    uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
@@ -1327,7 +1349,9 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
-PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l);
+PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
+PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
  * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
@@ -1404,7 +1428,7 @@ PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, i
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
-/* Reads once and handles all whole frames: 0, or why the link must close. */
+/* Reads once, or takes what is held, and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
@@ -1498,6 +1522,7 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
+    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
 };
 
 struct phx__route_table {
@@ -1565,6 +1590,8 @@ struct phx__route_ops {
     void *ctx;
     /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
+    size_t (*room)(void *ctx, uint32_t nbr);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -1586,6 +1613,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -1614,6 +1642,7 @@ struct phx__route_rise {
 
 struct phx__route_counters { /* for phx_stats */
     uint64_t entries_out, updates_out, requests_out;
+    uint64_t walked; /* destinations looked at for the sake of one frame; an entry that is owed counts more */
 };
 
 #ifdef PHX_PAPER
@@ -1744,6 +1773,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
+    uint32_t claims; /* from so many it was built last */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -1887,6 +1917,7 @@ struct phx__detect_link {
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
     uint64_t received_at;  /* last traffic in; waking */
     uint64_t sent_at;      /* last traffic out */
@@ -1949,6 +1980,8 @@ PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t
 /* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
 PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
                                        int watched, uint64_t now);
+/* What the peer sent waits here, or no more: it is not silent, and we must not seem to be. */
+PHX_PRIVATE void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
 /* There is reason to doubt the link: without a sign of life within this time it is given up. */
@@ -2459,6 +2492,8 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
+/* The tag of the message that ends with this record, which is or was the flow's lowest. */
+PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -2644,7 +2679,7 @@ struct phx__post_ops {
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, int result);
+    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(void *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
@@ -2656,6 +2691,11 @@ struct phx__post_ops {
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+    /* So many messages without a token were lost since the last call, the last one to this name, because. */
+    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    /* How often the application may be called before this is asked again; 0: not in this step, of which
+     * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
+    uint32_t (*calls)(void *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2727,8 +2767,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *multicast; /* of a member of one: */
-    uint64_t to;
+    struct phx__multicast *multicast; /* of a member of one */
+    uint64_t to, tag;
 };
 
 /* A queue with room for all outcomes that were promised. */
@@ -2736,6 +2776,11 @@ struct phx__post_outcomes {
     struct phx__outcome *list;
     uint32_t first, count, capacity;
     size_t promised;
+    struct {
+        uint32_t count; /* messages without a token that were lost and not told; the last one: */
+        int result;
+        uint64_t to;
+    } lost;
 };
 
 /* Mailboxes by state; others are listed with their peer. */
@@ -2755,6 +2800,9 @@ struct phx__post_waiting {
     struct phx__waiter *room, *owner, *ready;
 };
 
+/* What comes later in a step is left some of the time that callbacks may take in all. */
+enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -2773,6 +2821,7 @@ struct phx__post {
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint32_t again_timer;
+    uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
@@ -2788,6 +2837,7 @@ struct phx__post {
         uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
         struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
         int unseen;           /* set by ops.message: nobody was shown the message */
+        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
     } recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
@@ -2871,11 +2921,13 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                                       struct phx__block *body, struct phx__multicast *multicast,
-                                       uint64_t to);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
@@ -2949,7 +3001,8 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 /* include "post/box.h" */
 
 /* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
- * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0; PHX_EPROTO: close the link;
+ * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
 /* The same for a CAST frame. */
@@ -3040,6 +3093,8 @@ struct phx__node_keys_end {
 PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls,
                                     uint64_t salt, const struct phx__node_keys_ops *ops);
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
+/* 0, or PHX_EKEYSIZE: too short, too long, or nothing but zeros. */
+PHX_PRIVATE int phx__node_keys_check(const void *key, size_t size);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
 /* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
@@ -3376,6 +3431,7 @@ struct phx__links {
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
@@ -3419,13 +3475,30 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
+    uint64_t began, asked, each;
+    uint32_t granted; /* callbacks since it was asked */
+    int timed, slow;  /* began is of this step; the next step times the first one, too */
+};
+
+struct phx__own_texts {
+    char cluster[65], label[PHX_LABEL];
 };
 
 struct phx {
@@ -3452,7 +3525,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -3504,8 +3577,9 @@ PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t cap
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
+/* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -3517,6 +3591,7 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -4396,6 +4471,17 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
+}
+
+/* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
+ * zeros: the size is hashed first. */
+void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+{
+    const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
+                               (uint8_t)(size >> 24) };
+
+    phx__sha_hmac_init(h, key, size);
+    phx__sha_add(&h->inner, bytes, sizeof bytes);
 }
 
 void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
@@ -5784,6 +5870,11 @@ void phx__wire_end(struct phx__writer *w, size_t start)
     phx__wire_end_head(w, start, 0);
 }
 
+int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 int phx__wire_open(const struct phx__frame *f, int type, struct phx__reader *r)
 {
     phx__buf_reader_init(r, f->body, f->size);
@@ -6201,7 +6292,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
  * same version of it. Claims stay encoded: 100,000 of them are 2.4 MB, which only names needs, in a form of
  * its own.
  *
- *      flags | window | n | address 1 .. n | m | first last epoch, 1 .. m */
+ *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 /* include "wire/route.h" */
 
 /* Less credit than one page is not a window but a way to make senders crawl. */
@@ -6209,8 +6300,9 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
-/* A card with no address and no claim: flags, window, and the two counts. */
-#define WIRE_CARD_MIN 10u
+/* A card with no label, no address and no claim: flags, window, and the three counts. */
+#define WIRE_CARD_MIN 11u
+#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6227,7 +6319,7 @@ static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
-    return WIRE_CARD_MIN + (size_t)address_count * WIRE_ADDRESS_MAX
+    return WIRE_CARD_MIN + (PHX_LABEL - 1) + (size_t)address_count * WIRE_ADDRESS_MAX
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
@@ -6252,6 +6344,8 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
+    phx__buf_put_u8(w, (uint8_t)strlen(head->label));
+    phx__buf_put_bytes(w, head->label, strlen(head->label));
     for (i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
@@ -6285,6 +6379,23 @@ static int wire_claims_are_sound(const struct phx__card *card)
     return 1;
 }
 
+int phx__wire_route_label_is_sound(const char *label, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
+            return 0;
+    return size < PHX_LABEL;
+}
+
+void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
+{
+    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
+    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
+    out[data[WIRE_LABEL_AT]] = 0;
+}
+
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 {
     return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
@@ -6295,12 +6406,18 @@ int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
+    const uint8_t *label;
     uint32_t i;
 
     memset(card, 0, sizeof *card);
     phx__buf_reader_init(&r, data, size);
     card->flags = (uint8_t)(phx__buf_get_u8(&r) & WIRE_CARD_FLAGS);
     card->window = phx__buf_get_u32(&r);
+    i = phx__buf_get_u8(&r);
+    label = phx__buf_get_bytes(&r, i);
+    if (r.bad || !phx__wire_route_label_is_sound((const char *)label, i))
+        return PHX_EPROTO;
+    memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
     if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
@@ -6389,8 +6506,7 @@ static const struct phx__field wire_entry[] = {
 
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
-    /* Its owner must be able to rise above these. */
-    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+    if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
@@ -6445,7 +6561,7 @@ int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary
     if (!r->bad && r->left == 0)
         return 0;
     phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad ? PHX_EPROTO : 1;
+    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -6559,6 +6675,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -6568,7 +6687,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }
@@ -6597,10 +6718,10 @@ int phx__wire_link_get(const struct phx__frame *f, int type, void *body)
 /* include "os/poll.h" */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef OS_WAIT_KQUEUE
-#include <fcntl.h>
 #include <sys/event.h>
 #include <time.h>
 #endif
@@ -6648,6 +6769,16 @@ int phx__os_poll_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
+int phx__os_poll_high(int fd)
+{
+    int low = fd;
+    if (fd < 0 || fd > 2)
+        return fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+    return fd;
+}
+
 /* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 void phx__os_poll_drain(int fd)
 {
@@ -6663,7 +6794,7 @@ void phx__os_poll_drain(int fd)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    w->queue = phx__os_poll_high(epoll_create1(EPOLL_CLOEXEC));
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
@@ -6719,7 +6850,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = kqueue();
+    w->queue = phx__os_poll_high(kqueue());
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
@@ -6924,6 +7055,10 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -7093,10 +7228,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -7114,10 +7249,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -7275,9 +7412,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -7544,12 +7681,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -7599,7 +7742,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     os_listen, os_accept, os_dial, os_finish, os_local,
     os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
-    os_resolve, os_fd, os_wake, os_free, os_recvv,
+    os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)
@@ -7853,7 +7996,7 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, &n, 1);
@@ -8107,17 +8250,20 @@ void phx__tls_cert_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_contex
     br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
 }
 
-static int cert_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+/* Does the public key believe what the private one signs? BearSSL cannot compute a modulus of 4096 bits, and
+ * does not sign with a larger one. */
+static int cert_check_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
 {
-    uint8_t n[512];
-    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
-    size_t size = compute(NULL, sk), skip = 0;
+    uint8_t signature[512], hash[32] = { 1 }, got[32];
+    size_t size = (sk->n_bitlen + 7) / 8;
 
-    if (size == 0 || size > sizeof n || compute(n, sk) != size)
-        return 0;
-    while (skip < pk->nlen && pk->n[skip] == 0)
-        skip++;
-    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+    if (size > sizeof signature
+        || !br_rsa_pkcs1_sign_get_default()(BR_HASH_OID_SHA256, hash, sizeof hash, sk, signature))
+        return PHX_EPEM;
+    return br_rsa_pkcs1_vrfy_get_default()(signature, size, BR_HASH_OID_SHA256, sizeof hash, pk, got)
+                   && memcmp(hash, got, sizeof hash) == 0
+               ? 0
+               : PHX_EPAIR;
 }
 
 /* Would others believe us? Better to know now than link by link. */
@@ -8128,7 +8274,7 @@ static int cert_check_own(struct tls_pem *pem)
     const br_x509_pkey *pk;
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
-    unsigned usages, err;
+    unsigned usages = 0, err;
     size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
@@ -8140,12 +8286,12 @@ static int cert_check_own(struct tls_pem *pem)
     }
     err = (*v)->end_chain(v);
     pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
-    if (err != 0 || pk == NULL)
+    if (err != 0 || pk == NULL || !(usages & BR_KEYTYPE_SIGN)) /* both sides sign in each handshake */
         return PHX_ECERT;
     if (pk->key_type != pem->key_type)
         return PHX_EPAIR;
     if (pem->key_type == BR_KEYTYPE_RSA)
-        return cert_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+        return cert_check_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa);
     if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
         return PHX_EPEM; /* a curve that this library does not know */
     return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
@@ -8785,7 +8931,13 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
  * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
- * route changes. */
+ * route changes.
+ *
+ * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
+ * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
+ * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
+ * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
+ * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -8796,8 +8948,16 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
-#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_TURN 65536u
+/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
+ * link may use an eighth of what all leave, so there is room however many peers do not read. */
+#define OUT_NEWS ((size_t)1 << 20)
+#define OUT_NEWS_ALL ((size_t)32 << 20)
+#define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
+#define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
+/* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
+#define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
@@ -8807,7 +8967,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -8822,11 +8982,19 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
 
 int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
 {
-    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+    struct phx__link_out *o = &l->out;
+    int type = w->bad ? 0 : w->data[4];
+    int news = type == PHX__UPDATE || type == PHX__CARD || type == PHX__SUMMARY;
+    int waits = news && (o->news.count > 0 || o->control.bytes > OUT_TURN);
+    int err = w->bad ? PHX_EINVAL
+                     : phx__buf_slices_push(waits ? &o->news : &o->control, o->tail, w->data, w->size);
 
     if (err != 0)
         return err;
-    l->out.tail->used += w->size;
+    o->tail->used += w->size;
+    s->waiting += w->size;
+    if (news)
+        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -8837,16 +9005,30 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
-/* Moves waiting control frames behind what is in stream. */
-static int out_commit_control(struct phx__link_out *o)
+size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    while (o->control.count > 0) {
-        struct phx__slice *first = &o->control.ring[o->control.first];
+    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+
+    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
+        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
+    most = most < OUT_NEWS ? most : OUT_NEWS;
+    return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
+}
+
+/* Moves waiting frames behind what is in stream, about `most` bytes of them. */
+static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct phx__slices *from, size_t most)
+{
+    size_t moved = 0;
+
+    while (from->count > 0 && moved < most) {
+        struct phx__slice *first = &from->ring[from->first];
         int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
 
         if (err != 0)
             return err;
-        phx__buf_slices_take(&o->control, first->size);
+        moved += first->size;
+        s->waiting -= first->size;
+        phx__buf_slices_take(from, first->size);
     }
     return 0;
 }
@@ -8854,16 +9036,19 @@ static int out_commit_control(struct phx__link_out *o)
 /* *empty: nothing waits anywhere but in stream. */
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = out_commit_control(&l->out);
+    struct phx__link_out *o = &l->out;
+    int err = out_commit(s, o, &o->control, SIZE_MAX);
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+    if (err != 0 || l->state != PHX__LINK_UP || o->stream.bytes >= o->ahead)
         return err;
-    room = l->out.ahead - l->out.stream.bytes;
-    *empty = s->ops->pull(s->ctx, l, room) < room;
+    room = o->ahead - o->stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room && o->news.count == 0;
+    if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
+        return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit_control(&l->out);
+    return out_commit(s, o, &o->control, SIZE_MAX);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -8948,7 +9133,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
 
 void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
 {
-    if (out_commit_control(&l->out) == 0)
+    if (out_commit(s, &l->out, &l->out.control, SIZE_MAX) == 0)
         (void)out_send(s, l);
 }
 
@@ -9021,8 +9206,8 @@ void phx__link_hello_rekey(struct phx__link_set *s)
     uint32_t key;
 
     for (key = 0; key < hello_keys(s); key++)
-        phx__sha_hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
-                           s->key_count > 0 ? s->keys[key].size : 0);
+        phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                          s->key_count > 0 ? s->keys[key].size : 0);
 }
 
 void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
@@ -9323,7 +9508,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->scratch_size : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -9468,6 +9653,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
@@ -9484,12 +9670,13 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
+ * Nor where callbacks are slow: what there is no time for is kept. */
 static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
 {
     size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
 
-    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
 }
 
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
@@ -9574,37 +9761,61 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
- * Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five seconds of
- * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
+ * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
+ * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
+ * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
  * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
  * each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
+/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
+ * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
+ * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
+ * networks that start: a link that brings 1,500 units then never rests. */
+#define LINK_ALL_US 20u
+#define LINK_ALL_OWED_US (4 * PHX__SECOND)
+#define LINK_ALL_STEP_US (500 * PHX__MS)
+#define LINK_ALL_MOST_US (36 * PHX__SECOND)
+#define LINK_OLD_US (60 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
- * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. */
+ * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
+ * has just rested is read by little, or each read would bring more than the rest has paid for. */
 #define LINK_REST_US (500 * PHX__MS)
+#define LINK_REST_READ 65536u
 
 /* ---- Frames */
 
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE || type == PHX__TRACE;
+    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
-static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
 {
-    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+    uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
+    return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
+}
+
+static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
+{
+    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
+
+    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
+    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    if (s->paid_at > s->now + LINK_ALL_MOST_US)
+        s->paid_at = s->now + LINK_ALL_MOST_US;
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
-    int reason;
+    int reason, err;
 
     if (f->type == PHX__REFUSE) {
         l->end.refused = 1;
@@ -9614,9 +9825,12 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (link_is_charged(f->type))
-        link_charge(s, l, raw_size);
-    return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    if (!link_is_charged(f->type))
+        return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    s->walked = 0;
+    err = s->ops->frame(s->ctx, l, f, raw, raw_size);
+    link_charge(s, l, raw_size);
+    return err;
 }
 
 /* Keeps these bytes for the next read. */
@@ -9664,6 +9878,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -9760,10 +9978,29 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
+    uint64_t price = link_price(s, l);
 
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
+        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -9780,6 +10017,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;
@@ -9810,6 +10049,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -9856,8 +10096,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
@@ -10206,6 +10448,7 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
         phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
+    d->card_own = 0;
 }
 
 /* ======== src/route/route.c ======== */
@@ -10280,6 +10523,9 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
+
+/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+#define ROUTE_CHECK_COST 8u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -10464,7 +10710,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
@@ -10588,22 +10835,35 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_changed(r, node);
 }
 
+/* Does the entry bring a card of our version that is not the one that we have? */
+static int route_is_other_card(const struct phx__dest *d, const struct phx__entry *e)
+{
+    return e->card != NULL && d->card != NULL && e->card_version == d->card_version
+           && (e->card_size != d->card->size || memcmp(e->card, d->card->at, e->card_size) != 0);
+}
+
 static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                             uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
 
-    if (e->card_version <= d->card_version)
+    if (e->card_version < d->card_version || route_is_other_card(d, e))
         return 0;
     if (e->card == NULL) { /* the neighbour thinks that we have the card, but we have forgotten it */
-        if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
+        if (e->card_version > d->card_version && !PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
     }
-    if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
-        return PHX_ENOMEM;
-    route_changed(r, node);
-    route_touch(r, node, now);
+    if (e->card_version > d->card_version) {
+        if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
+            return PHX_ENOMEM;
+        route_changed(r, node);
+        route_touch(r, node, now);
+    }
+    if (nbr == node && !d->card_own) {
+        d->card_own = 1; /* a goodbye counts now */
+        route_changed(r, node);
+    }
     return 0;
 }
 
@@ -10625,13 +10885,18 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
+    uint64_t checks = 0;
     uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
-            route_touch_loss(r, v, now);
+    for (v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -10690,6 +10955,32 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return route_owe(r, nbr, node, &t, now);
 }
 
+/* A life or a card that is news here, and does not come from the owner's side, is told towards the owner: if
+ * it is a lie, the owner rises above it. Without the card, and with what we advertised there before; of two
+ * cards of one version it hears as of the version after. */
+static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e)
+{
+    const struct phx__dest *d = &r->table.at[node];
+    uint32_t way = nbr == node ? nbr : d->next;
+    int is_other = e->incarnation == d->incarnation && route_is_other_card(d, e);
+    struct phx__entry out = *e;
+    struct phx__advertised t;
+
+    if (way == PHX__NONE || PHX__ROUTE_RULES(r))
+        return;
+    if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
+        return;
+    t = route_word(d, way);
+    out.seq = t.seq;
+    out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
+    out.card_version += (uint32_t)is_other;
+    out.card = NULL;
+    out.card_size = 0;
+    r->counters.updates_out++;
+    r->counters.entries_out++;
+    r->ops.update(r->ops.ctx, way, &out, 1);
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
     uint32_t node = phx__id_find(r->ids, &e->id);
@@ -10708,10 +10999,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return 0;
     }
     d = &r->table.at[node];
-    if (e->incarnation > d->incarnation)
-        route_restarted(r, node, e->incarnation, now);
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
         return route_asked(r, nbr, node, 0, now);
+    route_tell_owner(r, nbr, node, e);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
     /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
@@ -10797,6 +11089,7 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     uint32_t i;
 
+    r->counters.walked += r->table.capacity;
     for (i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -10828,9 +11121,12 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
-        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
-            (void)route_asked(r, nbr, i, 0, r->moved);
+        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+            continue;
+        (void)route_asked(r, nbr, i, 0, r->moved);
+        r->counters.walked += ROUTE_CHECK_COST;
     }
+    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -10919,6 +11215,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
+    d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.shrunk++;
@@ -11331,18 +11628,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
-static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
-                          uint32_t count, uint32_t *put)
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
+ * *room was. All destinations have their turn, however often the first ones change. */
+static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i;
+    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
     for (i = 0; i < count; i++) {
-        uint32_t v = list == NULL ? i : list[i];
-        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
-            && advert_put(r, v, n->node, put) != 0)
-            failed = 1;
+        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
+        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+            continue;
+        if (*room == 0) {
+            n->from = v;
+            return 1;
+        }
+        *room -= size < *room ? size : *room;
+        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -11352,16 +11656,20 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
     uint32_t count = 0;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
 
+    if (room == 0 && n->dirty > 1)
+        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
-        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
+                                &room);
     if (n->dirty && delegated)
-        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -11396,7 +11704,7 @@ static void advert_update_all(struct phx__route *r)
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* memory was short: again, soon */
+    if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
@@ -11560,10 +11868,10 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
 
-/* How often this neighbour must receive something. */
+/* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
+    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -11793,6 +12101,10 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
+    if (l != NULL && l->behind) {
+        phx__detect_received(d, node, now);
+        l = phx__detect_link_of(d, node);
+    }
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
@@ -11924,7 +12236,8 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
-    phx__detect_busy(d, 0);
+    if (d->pause != 0)
+        phx__detect_busy(d, 0);
 }
 
 /* NULL: no memory, and nothing has changed. */
@@ -11948,22 +12261,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -12013,6 +12321,17 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     l->silent = l->asked = 0;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
+}
+
+void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now)
+{
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
+
+    if (l == NULL)
+        return;
+    l->behind = (uint8_t)yes;
+    detect_set_timer(d, l, now);
+    phx__detect_received(d, node, now);
 }
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -12296,8 +12615,9 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = 0;
+    x->count = x->claims = 0;
     while (waiting->count > 0) {
+        x->claims++;
         item = waiting->item[0];
         if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
@@ -12933,7 +13253,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
+    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
     int err;
 
     if (l->version == l->names->version)
@@ -15350,6 +15670,16 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
+{
+    struct phx__reader in;
+
+    if ((r->flags & PHX__DATA_FIRST) == 0)
+        return o->front.tag;
+    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
+    return phx__buf_get_u64(&in);
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -16358,7 +16688,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
+ *                                                                              PHX_EEXPIRED ..
  * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
@@ -16376,7 +16706,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *
  * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
  * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * its time limit passes then, that is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -16414,39 +16744,59 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *multicast, uint64_t to)
+void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
 {
-    uint32_t n = phx__post_box_promises(token, body);
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_box_promises(m->token, m->body);
     struct phx__outcome *o;
 
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_box_lost(p, 1 + m->rest, m->to, result);
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, multicast);
+        phx__post_store_multicast_drop(&p->store, m->multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = token;
+    o->token = m->token;
     o->result = result;
-    o->multicast = multicast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+    o->multicast = m->multicast;
+    o->to = m->to;
+    o->tag = m->tag;
+    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+}
+
+int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
 }
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    while (n-- > 0) {
+    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
+        p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
@@ -16581,7 +16931,7 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     p->pending.count -= 1 + m->rest;
     if (phx__post_box_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+    phx__post_box_outcome(p, m, result);
 }
 
 /* Ends what is queued behind `before`, or first. */
@@ -17030,9 +17380,18 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
+/* What its messages waited for when their time was over. */
+static int box_lateness(const struct phx__box *b)
+{
+    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
+        return PHX_ENOOWNER;
+    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
+    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
     uint32_t i, j, span;
 
@@ -17045,9 +17404,11 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+            box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->multicast, r->box->name);
+            phx__post_flow_message(o, i, &m);
+            m.body = NULL;
+            phx__post_box_outcome(p, &m, box_lateness(r->box));
             for (j = i; j < i + span; j++) {
                 phx__post_flow_at(o, j)->multicast = NULL;
                 phx__post_flow_at(o, j)->token = 0;
@@ -17091,7 +17452,8 @@ static void box_expire_held(struct phx__post *p)
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
+                           box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);
@@ -17573,18 +17935,25 @@ static void recv_took(struct phx__flow_in *in)
 
 /* ---- Frames */
 
+/* out->source is set already: it is the same for all messages of a run. */
+static void recv_show(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
+{
+    out->to = m->to;
+    out->from = m->from;
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
 void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
     struct phx_message out;
 
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
     out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    p->calls -= p->calls > 0;
+    recv_show(p, m, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -17635,12 +18004,14 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
- * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
+ * had its time, the rest waits: the frame is to come again. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
+    struct phx_message out;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
@@ -17648,6 +18019,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
+    out.source = p->ids->at[peer->node];
     do {
         if (place++ < in->done)
             continue;
@@ -17661,10 +18033,17 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
+        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+            p->recv.stopped = 1;
+            return 0;
+        }
+        p->calls--;
+        if (!recv_is_large(p, m.size)) {
+            recv_show(p, &m, &out);
+        } else {
             p->counters.dropped++;
-        else
-            phx__post_recv_deliver(p, &m, peer->node);
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
@@ -17774,7 +18153,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
-    } else {
+    } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
             phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
@@ -17798,6 +18177,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
+    p->recv.stopped = 0;
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -17818,8 +18198,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
-    return 0;
+    return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
 /* ---- Multicast frames */
@@ -17843,6 +18225,8 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
+    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
@@ -17950,12 +18334,20 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
 {
+    struct phx__message m;
+
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m.token = r->token;
+    m.limit = r->limit;
+    m.rest = 0; /* what comes back as too large is no run */
+    m.body = back == 0 ? NULL : r->body;
+    m.multicast = r->multicast;
+    m.to = r->box->name;
+    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
+    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18005,7 +18397,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, o, &r, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
@@ -18193,13 +18585,14 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
 /* ---- What is due */
 
-/* Delivers what this node sent to itself, as much as there was at the beginning. */
+/* Delivers what this node sent to itself, as much as there was at the beginning, while there is time. */
 static void post_run_local(struct phx__post *p)
 {
-    uint32_t budget = p->store.queued;
+    uint32_t budget = p->store.queued, done = 0;
     struct phx__message m;
 
-    while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
+    for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
+           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -18213,7 +18606,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
+        phx__post_box_outcome(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -18222,18 +18615,24 @@ static void post_run_local(struct phx__post *p)
 static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
+    uint32_t told = 0;
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (phx__post_store_wait_pop(&p->store, &batch, &name))
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)) {
+        (void)phx__post_store_wait_pop(&p->store, &batch, &name);
+        p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
+    }
+    phx__post_store_wait_splice(&batch, &p->waiting.ready);
+    p->waiting.ready = batch;
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
-           || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
+           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p)
@@ -18379,14 +18778,23 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
+/* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
+int phx__node_keys_check(const void *key, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && ((const uint8_t *)key)[i] == 0)
+        i++;
+    return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
+}
+
 static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
+    int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
 
-    if (from->data == NULL)
-        return PHX_EINVAL;
-    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
-        return PHX_EKEYSIZE;
+    if (err != 0)
+        return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
     to->data = memcpy(data, from->data, from->size);
@@ -18475,6 +18883,8 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
+    if (reason < PHX_ERROR_LAST)
+        reason = PHX_ERROR_LAST; /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -18487,13 +18897,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
+/* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
-                               end->why != NULL ? end->why : "", now);
+    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
 
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
@@ -18597,18 +19006,22 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
+/* Its place; a->count: it is not known. */
+static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    uint8_t i = 0;
+    unsigned i = 0;
 
     while (i < a->count && !phx__addr_equal(&a->at[i], at))
         i++;
-    return i < a->count;
+    return i;
 }
 
 int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (node_addr_is_known(a, at))
+    unsigned i = node_addr_find(a, at);
+
+    a->learnt = (uint8_t)(a->learnt & ~(1u << i)); /* what links have taught is the host's word from now on */
+    if (i < a->count)
         return 0;
     if (a->count == PHX__CARD_ADDRESSES)
         return PHX_ELIMIT;
@@ -18632,7 +19045,9 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 /* 1 if it is new. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+    if (node_addr_find(a, at) < a->count)
+        return 0;
+    if (a->count == PHX__CARD_ADDRESSES)
         node_addr_drop_oldest(a);
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
@@ -18716,25 +19131,28 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
     return 1;
 }
 
-/* Each peer has one observation, its latest. */
+/* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
+ * give way to others, two must see it anew. */
 static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *at)
 {
-    struct phx__observation *mine = NULL;
-    uint32_t i;
+    struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
+    int seen = 0, known;
 
-    if (node_addr_is_known(a, at))
-        return;
-    for (i = 0; i < PHX__COUNT(a->observation); i++) {
-        struct phx__observation *o = &a->observation[i];
-        if (phx__id_equal(&o->by, l->id)) {
+    for (; o < end; o++)
+        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, l->peer);
+    if (seen && node_addr_put(a, at))
+        a->ops.agreed(a->ops.ctx, at);
+    known = node_addr_find(a, at) < a->count;
+    for (o = a->observation; o < end; o++) {
+        if (phx__id_equal(&o->by, l->id))
             mine = o;
-        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
-            if (node_addr_put(a, at))
-                a->ops.agreed(a->ops.ctx, at);
-            return;
-        }
+        if (known && (o == mine || phx__addr_equal(&o->at, at)))
+            memset(o, 0, sizeof *o);
     }
+    if (known)
+        return;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
     mine->by = *l->id;
@@ -18898,7 +19316,6 @@ static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const str
     s->ops.refute(s->env.ctx, from, &q);
 }
 
-/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
@@ -18912,9 +19329,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF && r.seq != UINT32_MAX) {
+    if (node == PHX__SELF) {
         suspect_refute(s, from, &r);
-    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+    } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
@@ -19631,21 +20048,61 @@ const char *phx_strerror(int error)
     }
 }
 
+/* ---- The log --------------------------------------------------------------------------------- */
+
+#define BASE_LOG_LINE 320u
+#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
+/* A second is over. The count of the lines that were left out is the first of the next. */
+static void base_log_renew(phx *p)
+{
+    struct phx__log *g = &p->step.log;
+    uint32_t omitted = g->omitted;
+
+    if (p->now < g->since + PHX__SECOND)
+        return;
+    g->since = p->now;
+    g->count = g->omitted = 0;
+    if (omitted > 0)
+        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+}
+
 void phx__node_log(phx *p, int level, const char *format, ...)
 {
+    struct phx__log *g = &p->step.log;
     struct phx__text t;
-    char line[320];
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
-    phx__node_text_begin(&t, line, sizeof line);
+    base_log_renew(p);
+    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+        g->omitted++;
+        return;
+    }
+    g->count += level < PHX_LOG_DEBUG;
+    g->lines[g->used++] = (char)level;
+    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
     (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
+    g->used += strlen(g->lines + g->used) + 1;
+}
+
+/* Callbacks may cause more lines: those are for the next time. */
+void phx__node_log_tell(phx *p)
+{
+    char lines[sizeof p->step.log.lines];
+    size_t size, at;
+
+    if (p->step.log.omitted > 0)
+        base_log_renew(p);
+    size = p->step.log.used;
+    memcpy(lines, p->step.log.lines, size);
+    p->step.log.used = 0;
+    for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
+        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
@@ -19683,6 +20140,24 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
+/* When it was heard last, and why it is not what it was. */
+static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
+    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
+
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
+    if (out->state == PHX_NODE_LEFT)
+        out->reason = PHX_ECLOSED;
+    else if (out->state == PHX_NODE_SUSPECT)
+        out->reason = PHX_ETIMEDOUT;
+    else if (gone && (h == NULL || p->peers.at[node].via != node))
+        out->reason = PHX_EUNREACH;
+    else if (l == NULL && h != NULL)
+        out->reason = h->lost_error;
+}
+
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -19696,7 +20171,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
+        if (d->card != NULL)
+            phx__wire_route_card_label(d->card->at, out->label);
     }
+    node_fill_history(p, node, out);
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -19704,6 +20182,40 @@ const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
     return &p->os;
+}
+
+/* ---- The time of callbacks ------------------------------------------------------------------- */
+
+/* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
+ * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
+ * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
+ * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
+#define BASE_CALLS_MOST 1024u
+
+uint32_t phx__node_calls(void *ctx, int share)
+{
+    phx *p = ctx;
+    struct phx__step *s = &p->step;
+    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
+
+    if (s->free_later)
+        return 0;
+    most = s->granted == 0 ? 1 : 4 * (uint64_t)s->granted;
+    if (!s->timed)
+        s->began = now;
+    else if (s->granted > 0 && now >= s->asked)
+        s->each = (now - s->asked) / s->granted;
+    s->slow = s->each > time / 16;
+    left = now - s->began < time ? time - (now - s->began) : 0;
+    if (s->each > 0 && most > left / 4 / s->each)
+        most = left / 4 / s->each;
+    if (most == 0 && (left >= s->each || !s->timed))
+        most = 1;
+    s->timed = 1;
+    s->asked = now;
+    s->granted = most < BASE_CALLS_MOST ? (uint32_t)most : BASE_CALLS_MOST;
+    return s->granted;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -19891,6 +20403,14 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     }
 }
 
+static size_t frames_room(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+    const struct phx__link *l = phx__node_link(p, nbr);
+
+    return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
+}
+
 static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
     phx *p = ctx;
@@ -19899,7 +20419,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL)
+    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
         return; /* it is repeated */
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
@@ -19945,12 +20465,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
+/* May a summary be added, which is not cut short? */
+static int frames_has_turn(const struct phx__link *l)
+{
+    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
+}
+
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
+    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
+        return; /* the next digest asks again */
     while (node < p->ids.size) {
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -19958,7 +20486,8 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return; /* the next digest asks again */
+            return;
+        l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -19978,7 +20507,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
                                         frames_summary };
 
     *ops = own;
@@ -20063,6 +20592,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     struct phx__reader r;
     struct phx__entry e;
     int got, dropped = 0;
+    uint32_t changed;
 
     if (phx__wire_route_get_update(f, &r) != 0)
         return PHX_EPROTO;
@@ -20075,7 +20605,10 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        changed = p->route.changed.count;
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
+            p->set.walked = 2 * (uint64_t)p->names.index.claims;
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -20100,6 +20633,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    uint64_t walked = p->route.counters.walked;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -20109,6 +20643,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    p->set.walked = p->route.counters.walked - walked;
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
@@ -20116,29 +20651,40 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
+/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
+ * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
+static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
+{
+    l->summary.taken = reply ? l->summary.asked
+                             : p->now >= l->summary.at && frames_has_turn(l);
+    if (!l->summary.taken)
+        return;
+    if (reply)
+        l->summary.asked = 0;
+    else
+        l->summary.at = p->now + PHX__SECOND;
+    phx__route_summary_begin(&p->route);
+}
+
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
+    uint64_t walked = p->route.counters.walked;
     struct phx__summary_line s;
     struct phx__reader r;
-    int got;
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        phx__route_summary_begin(&p->route);
+        frames_begin_summary(p, l, reply);
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
-        phx__route_summary_line(&p->route, l->peer, &s);
+        if (l->summary.taken)
+            phx__route_summary_line(&p->route, l->peer, &s);
     if (got != 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (l->summary.open)
-        return 0;
-    if (!(f->flags & PHX__SUMMARY_REPLY)) {
-        /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-            return 0;
-        l->summary.at = p->now + PHX__SECOND;
-    }
-    phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    if (!l->summary.open && l->summary.taken)
+        phx__route_summary_end(&p->route, l->peer, reply);
+    p->set.walked = p->route.counters.walked - walked;
     return 0;
 }
 
@@ -20174,6 +20720,12 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* What there is no time for stays where it is. */
+static int frames_later(int err)
+{
+    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
+}
+
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -20185,7 +20737,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return err;
+    return frames_later(err);
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -20206,7 +20758,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
+    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
@@ -20297,7 +20849,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -20432,6 +20984,8 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
+    p->links.waiting -= l->in.waits;
+    l->in.waits = 0;
     if (was == PHX__LINK_UP)
         links_down(p, l);
     if (l->attempt != PHX__NONE) {
@@ -20470,9 +21024,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -20485,10 +21039,28 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* Does what it brought wait for time? Then its turn comes in one of the next steps. */
+static void links_wait(phx *p, struct phx__link *l, int waits)
+{
+    if (l->in.waits == waits)
+        return;
+    p->step.more = 1;
+    l->in.waits = (uint8_t)waits;
+    p->links.waiting += waits ? 1u : UINT32_MAX;
+    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+}
+
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
-    int err = phx__link_read(&p->set, l);
+    int err;
+
+    if (p->post.calls == 0 && l->state == PHX__LINK_UP
+        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        links_wait(p, l, 1);
+        return;
+    }
+    err = phx__link_read(&p->set, l);
 
     if (err != 0)
         phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
@@ -20496,6 +21068,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         return;
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
+    links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
     links_watch(p, l);
 }
@@ -20593,7 +21166,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -20611,7 +21184,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -20690,7 +21263,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
@@ -20721,7 +21294,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -20730,15 +21303,16 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     return err;
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -20761,7 +21335,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }
@@ -20907,7 +21481,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -21004,6 +21578,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
+        links_wait(p, l, l->in.held);
         links_watch(p, l);
         return;
     }
@@ -21115,11 +21690,11 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
+    s->scratch_size = s->room = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
@@ -21272,12 +21847,18 @@ static void wiring_abandon(void *ctx, void *buffer, size_t size)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, int result)
+static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     phx *p = ctx;
 
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+}
+
+static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+{
+    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+                  (uint64_t)count, to, phx_strerror(result));
 }
 
 static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
@@ -21316,6 +21897,7 @@ static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, 
 {
     phx *p = ctx;
 
+    p->set.walked += phx__node_names(p, node)->count;
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 
@@ -21426,7 +22008,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -21486,7 +22068,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
     p->set.key_count = count;
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, count);
+        phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -21569,7 +22151,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
                                   wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -21639,10 +22221,17 @@ int phx__node_wiring_open(phx *p)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 #define STEP_TIMERS 10000 /* deadlines handled in one step */
 #define STEP_READY_MOST 128 /* readiness asked for at once */
+#define STEP_ROOM_SLOW 16384u /* bytes of one read for a host that is slow */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+static void step_tell_log(phx *p)
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
@@ -21657,8 +22246,8 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
@@ -21703,6 +22292,25 @@ static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
     s->last_ready = slot;
 }
 
+/* The links for which the last step had no time, in turn. */
+static void step_turns(phx *p)
+{
+    struct phx__links *s = &p->links;
+    uint32_t n, slot = s->turn;
+    struct phx__link *l;
+
+    for (n = s->size; n > 0 && s->waiting > 0; n--) {
+        slot = slot + 1 < s->size ? slot + 1 : 0;
+        if ((l = s->at[slot]) == NULL || !l->in.waits)
+            continue;
+        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+            break;
+        phx__node_links_read(p, l);
+        s->turn = slot;
+    }
+    p->step.more |= s->waiting > 0;
+}
+
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
@@ -21713,8 +22321,10 @@ static void step_wait(phx *p)
     p->links.waited_at = p->now;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        step_tell_log(p);
+    }
     if (n == STEP_READY_MOST)
         p->step.more = 1;
 }
@@ -21733,6 +22343,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             phx__os_wake_drain(&p->os);
         else
             phx__node_links_ready(p, fds[i].fd, events);
+        step_tell_log(p);
     }
 }
 
@@ -21752,6 +22363,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->texts.label, sizeof head.label);
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -21776,12 +22388,22 @@ static void step_renew_card(phx *p)
 
 /* ---- What routing found ---------------------------------------------------------------------- */
 
+/* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
+static int step_may_tell(phx *p, uint32_t done)
+{
+    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+
+    p->post.calls -= p->post.calls > 0;
+    return may;
+}
+
 static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
+    uint32_t done = 0;
 
-    while (phx__names_take_conflict(&p->names, &lost)) {
+    while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
@@ -21791,20 +22413,24 @@ static void step_report_lost(phx *p)
     }
 }
 
-/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+/* Names that were broken since the last call, or are no more. 0, or an error: call again. */
 static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, err = phx__names_lost_compare(&p->lost);
+    uint32_t done = 0;
 
     p->news.late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+    for (;; done++) {
+        if (!step_may_tell(p, done))
+            return PHX_EAGAIN;
+        if (!phx__names_lost_take(&p->lost, &lost, &broken))
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
-    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -21841,23 +22467,30 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
+static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
+{
+    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err, left;
+    int err, says, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
-    if ((err = step_show_card(p, node, d)) != 0)
+    if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
-    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -21908,16 +22541,18 @@ static int step_has_to_tell(const phx *p)
 static void step_settle(phx *p)
 {
     uint64_t version;
-    uint32_t node;
+    uint32_t node, done = 0;
+    int err;
 
     if (!step_has_news(p))
         return;
-    while (phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (step_report_broken(p) == 0)
+    if ((err = step_report_broken(p)) == 0)
         p->news.lost_version = version;
+    p->step.more |= err == PHX_EAGAIN || p->names.conflict_count > 0;
     if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
@@ -21988,8 +22623,10 @@ static void step_timers(phx *p)
     int kind, i;
     uint32_t arg;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
+    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
+        step_tell_log(p);
+    }
     if (i == STEP_TIMERS)
         p->step.more = 1;
 }
@@ -22005,7 +22642,8 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0 || p->links.waiting > 0)
+            && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
@@ -22020,7 +22658,7 @@ static void step_leave(phx *p)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
-    p->leave.closed = 1;
+    p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
 static int step_work_left(const phx *p)
@@ -22044,16 +22682,23 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->set.now = p->now;
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
+    p->step.timed = 0;
+    p->step.granted = p->post.calls = !p->step.slow;
+    if (p->links.waiting > 0)
+        step_turns(p);
     if (ready == NULL)
         step_wait(p);
     else
         step_given(p, ready, n);
+    /* What is read and cannot be shown in the same step must be kept. */
+    p->set.room = p->links.waiting > 0 ? STEP_ROOM_SLOW : p->set.scratch_size;
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
     step_settle(p);
+    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     step_settle(p);
@@ -22067,6 +22712,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
@@ -22079,6 +22725,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -22091,9 +22739,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -22159,8 +22809,10 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    if (cfg->label != NULL)
+        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
+    p->cfg.label = p->texts.label;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -22202,6 +22854,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->label[0] != 0)
+        phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
         phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
@@ -22407,8 +23061,8 @@ static void dump_json_node(struct dump *d, uint32_t node)
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
-    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
-                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, ",\"label\":\"%s\",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.label,
+                       n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
@@ -22430,7 +23084,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
     phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
-                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
+                       l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -22477,8 +23131,8 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], id);
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
     for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
@@ -22549,9 +23203,16 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-void phx_config_init(struct phx_config *cfg)
+/* size and version stand first in every version of the struct. */
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
-    memset(cfg, 0, sizeof *cfg);
+    if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
+        return;
+    memset(cfg, 0, size);
+    cfg->size = size;
+    cfg->version = version;
+    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
+        return;
     cfg->cluster = "phoenix";
     cfg->relay = 1;
     cfg->max_message = 16u << 20;
@@ -22619,17 +23280,20 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
 {
-    *out = p->cfg.detector;
+    if (out != NULL && p != NULL)
+        *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+    size_t label = c->label == NULL ? 0 : strlen(c->label);
 
-    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+    if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
-    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
+    if (!phx__wire_route_label_is_sound(c->label, label) || !api_within(cluster, 1, 64)
+        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -22660,6 +23324,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         *out = NULL;
     if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
+    if (cfg->size != sizeof *cfg || cfg->version != PHX_VERSION_NUMBER)
+        return PHX_EVERSION;
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
@@ -22667,10 +23333,13 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
-        phx__node_step_free(p);
-    else
+    if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
         *out = p;
+        return 0;
+    }
+    if (cfg->os != NULL)
+        p->os.free = NULL; /* the host's world is still the host's */
+    phx__node_step_free(p);
     return err;
 }
 
@@ -22808,7 +23477,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
-        p->os.close(p->os.world, fd);
+        phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
@@ -22831,7 +23500,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
     size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
-    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+    if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;
@@ -22841,12 +23510,18 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t ms, at = phx_deadline(p);
+    uint64_t ms, at = phx_deadline(p); /* never, if p is NULL */
 
     if (at == UINT64_MAX)
         return -1;
     ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Has the host said where so many may be put? */
+static int api_fills(const phx *p, const void *out, size_t capacity)
+{
+    return p != NULL && (out != NULL || capacity == 0);
 }
 
 static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
@@ -22863,10 +23538,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
     const struct phx__link *l;
-    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    int wake, i, n = 0;
     uint32_t slot = 0;
 
-    if (wake >= 0)
+    if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
+        return PHX_EINVAL;
+    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -22921,7 +23598,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->leave.closed;
+    return p == NULL ? PHX_EINVAL : p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -22975,7 +23652,9 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
+    if (!api_fills(p, out, capacity) || first > last)
+        return 0;
+    return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -23059,15 +23738,18 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
 void phx_self(const phx *p, struct phx_id *out)
 {
-    *out = p->self;
+    if (out != NULL && p != NULL)
+        *out = p->self;
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
     uint32_t node;
 
+    if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
+        return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
@@ -23080,7 +23762,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot = 0;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         memset(out, 0, sizeof *out);
@@ -23094,7 +23776,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;
@@ -23107,7 +23789,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++) {
+    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -23124,9 +23806,12 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    const struct phx__names_of *of;
     uint32_t i;
 
+    if (owner == NULL || !api_fills(p, out, capacity))
+        return 0;
+    of = phx__node_names(p, phx__id_find(&p->ids, owner));
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
@@ -23134,8 +23819,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-void phx_stats(const phx *p, struct phx_stats *s)
+int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
+    if (s == NULL)
+        return PHX_EINVAL;
+    memset(s, 0, size);
+    if (p == NULL || size != sizeof *s || version != PHX_VERSION_NUMBER)
+        return p == NULL ? PHX_EINVAL : PHX_EVERSION;
     *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
@@ -23160,6 +23850,7 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->reachable = p->route.reachable;
     s->links = p->links.up;
     s->digest = p->route.digest;
+    return 0;
 }
 
 /* ======== LICENSE ======== */

@@ -134,6 +134,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->texts.label, sizeof head.label);
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -223,23 +224,30 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
+static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
+{
+    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err, left;
+    int err, says, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
-    if ((err = step_show_card(p, node, d)) != 0)
+    if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
-    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -541,8 +549,10 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
+    if (cfg->label != NULL)
+        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
+    p->cfg.label = p->texts.label;
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

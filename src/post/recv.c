@@ -137,18 +137,24 @@ static void recv_took(struct phx__flow_in *in)
 
 /* ---- Frames */
 
+/* out->source is set already: it is the same for all messages of a run. */
+static void recv_show(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
+{
+    out->to = m->to;
+    out->from = m->from;
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
 void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
     struct phx_message out;
 
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
     out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    recv_show(p, m, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -205,6 +211,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
 {
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
+    struct phx_message out;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
@@ -212,6 +219,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
+    out.source = p->ids->at[peer->node];
     do {
         if (place++ < in->done)
             continue;
@@ -225,10 +233,12 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
+        if (!recv_is_large(p, m.size)) {
+            recv_show(p, &m, &out);
+        } else {
             p->counters.dropped++;
-        else
-            phx__post_recv_deliver(p, &m, peer->node);
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
@@ -514,12 +524,20 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
 {
+    struct phx__message m;
+
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m.token = r->token;
+    m.limit = r->limit;
+    m.rest = 0; /* what comes back as too large is no run */
+    m.body = back == 0 ? NULL : r->body;
+    m.multicast = r->multicast;
+    m.to = r->box->name;
+    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
+    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -569,7 +587,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, o, &r, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;

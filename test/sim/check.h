@@ -97,7 +97,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
 struct check_told {
     uint64_t untold, untold_bytes;   /* no outcome yet */
     uint64_t mute, mute_bytes;       /* were sent and will have none */
-    uint64_t expired, expired_bytes; /* PHX_EEXPIRED: some of it may be under way nevertheless */
+    uint64_t expired, expired_bytes; /* their time was over: some of it may be under way nevertheless */
 };
 /* phx_pending, the queues behind it and what the host was told agree: fails the world if not. */
 void check_pending(const struct check *c, uint32_t host, const struct check_told *t);
@@ -108,5 +108,12 @@ int check_owner(const struct check *c, uint32_t host, uint64_t name, uint32_t *o
 void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out, size_t size);
 /* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
 uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
+
+/* Bytes that the process keeps of nodes that are dead or were only heard of. */
+size_t check_dead_bytes(const struct check *c, uint32_t host);
+
+/* The library's SHA-256, and its HMAC with no key, for who makes frames by hand. */
+void check_sha(const void *data, size_t size, unsigned char out[32]);
+void check_hmac(const void *data, size_t size, unsigned char out[32]);
 
 #endif
