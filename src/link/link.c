@@ -7,8 +7,8 @@
 #include "link/link.h"
 #include "link/place.h"
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u

@@ -70,6 +70,7 @@ struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
     uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
