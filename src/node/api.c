@@ -8,9 +8,16 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-void phx_config_init(struct phx_config *cfg)
+/* size and version stand first in every version of the struct. */
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
-    memset(cfg, 0, sizeof *cfg);
+    if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
+        return;
+    memset(cfg, 0, size);
+    cfg->size = size;
+    cfg->version = version;
+    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
+        return;
     cfg->cluster = "phoenix";
     cfg->relay = 1;
     cfg->max_message = 16u << 20;
@@ -84,11 +91,13 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
 static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+    size_t label = c->label == NULL ? 0 : strlen(c->label);
 
     if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
-    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
+    if (!phx__wire_route_label_is_sound(c->label, label) || !api_within(cluster, 1, 64)
+        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -119,6 +128,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         *out = NULL;
     if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
+    if (cfg->size != sizeof *cfg || cfg->version != PHX_VERSION_NUMBER)
+        return PHX_EVERSION;
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
@@ -522,11 +533,13 @@ void phx_self(const phx *p, struct phx_id *out)
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
     uint32_t node;
 
+    if (p == NULL || size != sizeof *out || version != PHX_VERSION_NUMBER)
+        return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
@@ -553,7 +566,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;
@@ -593,8 +606,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-void phx_stats(const phx *p, struct phx_stats *s)
+int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
+    if (s == NULL)
+        return PHX_EINVAL;
+    memset(s, 0, size);
+    if (p == NULL || size != sizeof *s || version != PHX_VERSION_NUMBER)
+        return p == NULL ? PHX_EINVAL : PHX_EVERSION;
     *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
@@ -619,4 +637,5 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->reachable = p->route.reachable;
     s->links = p->links.up;
     s->digest = p->route.digest;
+    return 0;
 }

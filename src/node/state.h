@@ -105,6 +105,10 @@ struct phx__step {
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
 };
 
+struct phx__own_texts {
+    char cluster[65], label[PHX_LABEL];
+};
+
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -129,7 +133,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
