@@ -527,6 +527,7 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
  * last word, since its victim could not rise above it. */
 #define PHX__SEQ_MAX 0x80000000u
 #define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
+PHX_PRIVATE int phx__wire_is_honest(uint64_t incarnation, uint32_t seq); /* neither is beyond its bound */
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -1186,11 +1187,13 @@ struct phx__link_hello {
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -1316,6 +1319,8 @@ struct phx__link_set {
     size_t scratch_size;
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
@@ -1337,7 +1342,9 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
-PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l);
+PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
+PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
  * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
@@ -1576,6 +1583,8 @@ struct phx__route_ops {
     void *ctx;
     /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
+    size_t (*room)(void *ctx, uint32_t nbr);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -1597,6 +1606,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -5823,6 +5833,11 @@ void phx__wire_end(struct phx__writer *w, size_t start)
     phx__wire_end_head(w, start, 0);
 }
 
+int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 int phx__wire_open(const struct phx__frame *f, int type, struct phx__reader *r)
 {
     phx__buf_reader_init(r, f->body, f->size);
@@ -6454,8 +6469,7 @@ static const struct phx__field wire_entry[] = {
 
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
-    /* Its owner must be able to rise above these. */
-    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+    if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
@@ -6510,7 +6524,7 @@ int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary
     if (!r->bad && r->left == 0)
         return 0;
     phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad ? PHX_EPROTO : 1;
+    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -6624,6 +6638,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -6633,7 +6650,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }
@@ -8853,7 +8872,13 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
  * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
- * route changes. */
+ * route changes.
+ *
+ * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
+ * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
+ * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
+ * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
+ * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -8864,8 +8889,16 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
-#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_TURN 65536u
+/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
+ * link may use an eighth of what all leave, so there is room however many peers do not read. */
+#define OUT_NEWS ((size_t)1 << 20)
+#define OUT_NEWS_ALL ((size_t)32 << 20)
+#define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
+#define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
+/* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
+#define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
@@ -8875,7 +8908,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -8890,11 +8923,19 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
 
 int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
 {
-    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+    struct phx__link_out *o = &l->out;
+    int type = w->bad ? 0 : w->data[4];
+    int news = type == PHX__UPDATE || type == PHX__CARD || type == PHX__SUMMARY;
+    int waits = news && (o->news.count > 0 || o->control.bytes > OUT_TURN);
+    int err = w->bad ? PHX_EINVAL
+                     : phx__buf_slices_push(waits ? &o->news : &o->control, o->tail, w->data, w->size);
 
     if (err != 0)
         return err;
-    l->out.tail->used += w->size;
+    o->tail->used += w->size;
+    s->waiting += w->size;
+    if (news)
+        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -8905,16 +8946,30 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
-/* Moves waiting control frames behind what is in stream. */
-static int out_commit_control(struct phx__link_out *o)
+size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    while (o->control.count > 0) {
-        struct phx__slice *first = &o->control.ring[o->control.first];
+    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+
+    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
+        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
+    most = most < OUT_NEWS ? most : OUT_NEWS;
+    return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
+}
+
+/* Moves waiting frames behind what is in stream, about `most` bytes of them. */
+static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct phx__slices *from, size_t most)
+{
+    size_t moved = 0;
+
+    while (from->count > 0 && moved < most) {
+        struct phx__slice *first = &from->ring[from->first];
         int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
 
         if (err != 0)
             return err;
-        phx__buf_slices_take(&o->control, first->size);
+        moved += first->size;
+        s->waiting -= first->size;
+        phx__buf_slices_take(from, first->size);
     }
     return 0;
 }
@@ -8922,16 +8977,19 @@ static int out_commit_control(struct phx__link_out *o)
 /* *empty: nothing waits anywhere but in stream. */
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = out_commit_control(&l->out);
+    struct phx__link_out *o = &l->out;
+    int err = out_commit(s, o, &o->control, SIZE_MAX);
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+    if (err != 0 || l->state != PHX__LINK_UP || o->stream.bytes >= o->ahead)
         return err;
-    room = l->out.ahead - l->out.stream.bytes;
-    *empty = s->ops->pull(s->ctx, l, room) < room;
+    room = o->ahead - o->stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room && o->news.count == 0;
+    if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
+        return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit_control(&l->out);
+    return out_commit(s, o, &o->control, SIZE_MAX);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -9016,7 +9074,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
 
 void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
 {
-    if (out_commit_control(&l->out) == 0)
+    if (out_commit(s, &l->out, &l->out.control, SIZE_MAX) == 0)
         (void)out_send(s, l);
 }
 
@@ -9536,6 +9594,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
@@ -9643,18 +9702,29 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
- * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
+ * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
+ * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
  * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
  * each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
+/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
+ * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
+ * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
+ * networks that start: a link that brings 1,500 units then never rests. */
+#define LINK_ALL_US 20u
+#define LINK_ALL_OWED_US (4 * PHX__SECOND)
+#define LINK_ALL_STEP_US (500 * PHX__MS)
+#define LINK_ALL_MOST_US (36 * PHX__SECOND)
+#define LINK_OLD_US (60 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
- * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. */
+ * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
+ * has just rested is read by little, or each read would bring more than the rest has paid for. */
 #define LINK_REST_US (500 * PHX__MS)
+#define LINK_REST_READ 65536u
 
 /* ---- Frames */
 
@@ -9664,11 +9734,22 @@ static int link_is_charged(int type)
     return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
-static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
+
+    return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
+}
+
+static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
+    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
+    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    if (s->paid_at > s->now + LINK_ALL_MOST_US)
+        s->paid_at = s->now + LINK_ALL_MOST_US;
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
@@ -9835,7 +9916,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     uint32_t stride = l->in.stride;
     size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
     size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    uint64_t price = link_price(s, l);
 
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
+        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -9883,6 +9967,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -9929,8 +10014,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
@@ -10541,7 +10628,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
@@ -11458,18 +11546,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
-static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
-                          uint32_t count, uint32_t *put)
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
+ * *room was. All destinations have their turn, however often the first ones change. */
+static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i;
+    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
     for (i = 0; i < count; i++) {
-        uint32_t v = list == NULL ? i : list[i];
-        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
-            && advert_put(r, v, n->node, put) != 0)
-            failed = 1;
+        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
+        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+            continue;
+        if (*room == 0) {
+            n->from = v;
+            return 1;
+        }
+        *room -= size < *room ? size : *room;
+        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -11479,16 +11574,20 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
     uint32_t count = 0;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
 
+    if (room == 0 && n->dirty > 1)
+        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
-        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
+                                &room);
     if (n->dirty && delegated)
-        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -11523,7 +11622,7 @@ static void advert_update_all(struct phx__route *r)
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* memory was short: again, soon */
+    if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
@@ -12076,22 +12175,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -19088,7 +19182,6 @@ static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const str
     s->ops.refute(s->env.ctx, from, &q);
 }
 
-/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
@@ -19102,9 +19195,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF && r.seq != UINT32_MAX) {
+    if (node == PHX__SELF) {
         suspect_refute(s, from, &r);
-    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+    } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
@@ -20102,6 +20195,14 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     }
 }
 
+static size_t frames_room(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+    const struct phx__link *l = phx__node_link(p, nbr);
+
+    return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
+}
+
 static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
     phx *p = ctx;
@@ -20110,7 +20211,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL)
+    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
         return; /* it is repeated */
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
@@ -20156,12 +20257,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
+/* May a summary be added, which is not cut short? */
+static int frames_has_turn(const struct phx__link *l)
+{
+    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
+}
+
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
+    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
+        return; /* the next digest asks again */
     while (node < p->ids.size) {
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -20169,7 +20278,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return; /* the next digest asks again */
+            return;
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -20190,7 +20299,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
                                         frames_summary };
 
     *ops = own;
@@ -20339,7 +20448,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
     l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+                             : p->now >= l->summary.at && frames_has_turn(l);
     if (!l->summary.taken)
         return;
     if (reply)
@@ -22678,7 +22787,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
     phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
-                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
+                       l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -23355,7 +23464,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;

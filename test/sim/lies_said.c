@@ -47,10 +47,10 @@ static void say_left(struct liar *l)
             continue;
         liar_update(l);
         liar_entry(l, &id, incarnation, seq + 5, 255, 1, 1000 * (l->turns + 1) + l->number);
-        liar_put(l, 10, 4);
+        liar_put(l, 11, 4);
         liar_put(l, 1 | 2, 1); /* RELAYS, LEFT */
         liar_put(l, 65536, 4);
-        liar_put(l, 0, 5);
+        liar_put(l, 0, 6);
         liar_tail(l);
     }
     l->say_at = l->w->now + SECOND;
