@@ -953,9 +953,11 @@ PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
- * was not opened; watch and wait are those of struct phx_os. */
+ * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
+ * in place of 0 to 2 a higher one: what a host that has closed these prints must not go into a link. */
 PHX_PRIVATE int phx__os_poll_error(int theirs);
 PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_high(int fd);
 PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
 PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
 PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);
@@ -1202,6 +1204,8 @@ struct phx__link_in {
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint8_t held;    /* the stash is whole frames, for which the last step had no time */
+    uint8_t waits;   /* for time: it is held, or not read yet */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -1269,6 +1273,8 @@ struct phx__link {
     struct phx__link_end end;
 };
 
+#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
+
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -1277,7 +1283,7 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
@@ -1317,6 +1323,7 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    size_t room; /* most bytes of one read: less than that where callbacks are slow */
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
     uint64_t paid_at; /* when the control frames of all links are paid for */
@@ -1421,7 +1428,7 @@ PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, i
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
-/* Reads once and handles all whole frames: 0, or why the link must close. */
+/* Reads once, or takes what is held, and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
@@ -1910,6 +1917,7 @@ struct phx__detect_link {
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
     uint64_t received_at;  /* last traffic in; waking */
     uint64_t sent_at;      /* last traffic out */
@@ -1972,6 +1980,8 @@ PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t
 /* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
 PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
                                        int watched, uint64_t now);
+/* What the peer sent waits here, or no more: it is not silent, and we must not seem to be. */
+PHX_PRIVATE void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
 /* There is reason to doubt the link: without a sign of life within this time it is given up. */
@@ -2683,6 +2693,9 @@ struct phx__post_ops {
     void (*abandon)(void *ctx, void *buffer, size_t size);
     /* So many messages without a token were lost since the last call, the last one to this name, because. */
     void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    /* How often the application may be called before this is asked again; 0: not in this step, of which
+     * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
+    uint32_t (*calls)(void *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2787,6 +2800,9 @@ struct phx__post_waiting {
     struct phx__waiter *room, *owner, *ready;
 };
 
+/* What comes later in a step is left some of the time that callbacks may take in all. */
+enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -2805,6 +2821,7 @@ struct phx__post {
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint32_t again_timer;
+    uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
@@ -2820,6 +2837,7 @@ struct phx__post {
         uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
         struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
         int unseen;           /* set by ops.message: nobody was shown the message */
+        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
     } recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
@@ -2908,6 +2926,8 @@ PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__me
 /* Messages of which nobody waits for the outcome were lost: that is told once for all. */
 PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
@@ -2981,7 +3001,8 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 /* include "post/box.h" */
 
 /* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
- * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0; PHX_EPROTO: close the link;
+ * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
 /* The same for a CAST frame. */
@@ -3410,6 +3431,7 @@ struct phx__links {
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
@@ -3453,13 +3475,26 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
+    uint64_t began, asked, each;
+    uint32_t granted; /* callbacks since it was asked */
+    int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
 struct phx__own_texts {
@@ -3542,8 +3577,9 @@ PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t cap
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
+/* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -3555,6 +3591,7 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -6681,10 +6718,10 @@ int phx__wire_link_get(const struct phx__frame *f, int type, void *body)
 /* include "os/poll.h" */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef OS_WAIT_KQUEUE
-#include <fcntl.h>
 #include <sys/event.h>
 #include <time.h>
 #endif
@@ -6732,6 +6769,16 @@ int phx__os_poll_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
+int phx__os_poll_high(int fd)
+{
+    int low = fd;
+    if (fd < 0 || fd > 2)
+        return fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+    return fd;
+}
+
 /* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 void phx__os_poll_drain(int fd)
 {
@@ -6747,7 +6794,7 @@ void phx__os_poll_drain(int fd)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    w->queue = phx__os_poll_high(epoll_create1(EPOLL_CLOEXEC));
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
@@ -6803,7 +6850,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = kqueue();
+    w->queue = phx__os_poll_high(kqueue());
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
@@ -7008,6 +7055,10 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -7177,10 +7228,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -7198,10 +7249,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -7359,9 +7412,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -7628,12 +7681,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -7683,7 +7742,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     os_listen, os_accept, os_dial, os_finish, os_local,
     os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
-    os_resolve, os_fd, os_wake, os_free, os_recvv,
+    os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)
@@ -9449,7 +9508,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->scratch_size : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -9611,12 +9670,13 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
+ * Nor where callbacks are slow: what there is no time for is kept. */
 static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
 {
     size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
 
-    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
 }
 
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
@@ -9818,6 +9878,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -9914,13 +9978,29 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
 
     if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
         room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -9937,6 +10017,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;
@@ -11786,10 +11868,10 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
 
-/* How often this neighbour must receive something. */
+/* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
+    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -12019,6 +12101,10 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
+    if (l != NULL && l->behind) {
+        phx__detect_received(d, node, now);
+        l = phx__detect_link_of(d, node);
+    }
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
@@ -12235,6 +12321,17 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     l->silent = l->asked = 0;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
+}
+
+void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now)
+{
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
+
+    if (l == NULL)
+        return;
+    l->behind = (uint8_t)yes;
+    detect_set_timer(d, l, now);
+    phx__detect_received(d, node, now);
 }
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -16676,18 +16773,26 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
 }
 
+int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
+}
+
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
     p->outcomes.lost.count = 0;
     if (lost > 0)
         p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    while (n-- > 0) {
+    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
+        p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
@@ -17847,6 +17952,7 @@ void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, u
     struct phx_message out;
 
     out.source = p->ids->at[source];
+    p->calls -= p->calls > 0;
     recv_show(p, m, &out);
 }
 
@@ -17898,7 +18004,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
- * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
+ * had its time, the rest waits: the frame is to come again. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -17926,6 +18033,11 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
+        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+            p->recv.stopped = 1;
+            return 0;
+        }
+        p->calls--;
         if (!recv_is_large(p, m.size)) {
             recv_show(p, &m, &out);
         } else {
@@ -18041,7 +18153,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
-    } else {
+    } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
             phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
@@ -18065,6 +18177,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
+    p->recv.stopped = 0;
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -18085,8 +18198,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
-    return 0;
+    return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
 /* ---- Multicast frames */
@@ -18110,6 +18225,8 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
+    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
@@ -18468,13 +18585,14 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
 /* ---- What is due */
 
-/* Delivers what this node sent to itself, as much as there was at the beginning. */
+/* Delivers what this node sent to itself, as much as there was at the beginning, while there is time. */
 static void post_run_local(struct phx__post *p)
 {
-    uint32_t budget = p->store.queued;
+    uint32_t budget = p->store.queued, done = 0;
     struct phx__message m;
 
-    while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
+    for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
+           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -18497,11 +18615,17 @@ static void post_run_local(struct phx__post *p)
 static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
+    uint32_t told = 0;
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (phx__post_store_wait_pop(&p->store, &batch, &name))
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)) {
+        (void)phx__post_store_wait_pop(&p->store, &batch, &name);
+        p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
+    }
+    phx__post_store_wait_splice(&batch, &p->waiting.ready);
+    p->waiting.ready = batch;
 }
 
 int phx__post_ready(const struct phx__post *p)
@@ -18759,6 +18883,8 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
+    if (reason < PHX_ERROR_LAST)
+        reason = PHX_ERROR_LAST; /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -18771,13 +18897,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
+/* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
-                               end->why != NULL ? end->why : "", now);
+    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
 
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
@@ -18881,18 +19006,22 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
+/* Its place; a->count: it is not known. */
+static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    uint8_t i = 0;
+    unsigned i = 0;
 
     while (i < a->count && !phx__addr_equal(&a->at[i], at))
         i++;
-    return i < a->count;
+    return i;
 }
 
 int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (node_addr_is_known(a, at))
+    unsigned i = node_addr_find(a, at);
+
+    a->learnt = (uint8_t)(a->learnt & ~(1u << i)); /* what links have taught is the host's word from now on */
+    if (i < a->count)
         return 0;
     if (a->count == PHX__CARD_ADDRESSES)
         return PHX_ELIMIT;
@@ -18916,7 +19045,9 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 /* 1 if it is new. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+    if (node_addr_find(a, at) < a->count)
+        return 0;
+    if (a->count == PHX__CARD_ADDRESSES)
         node_addr_drop_oldest(a);
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
@@ -19000,25 +19131,28 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
     return 1;
 }
 
-/* Each peer has one observation, its latest. */
+/* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
+ * give way to others, two must see it anew. */
 static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *at)
 {
-    struct phx__observation *mine = NULL;
-    uint32_t i;
+    struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
+    int seen = 0, known;
 
-    if (node_addr_is_known(a, at))
-        return;
-    for (i = 0; i < PHX__COUNT(a->observation); i++) {
-        struct phx__observation *o = &a->observation[i];
-        if (phx__id_equal(&o->by, l->id)) {
+    for (; o < end; o++)
+        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, l->peer);
+    if (seen && node_addr_put(a, at))
+        a->ops.agreed(a->ops.ctx, at);
+    known = node_addr_find(a, at) < a->count;
+    for (o = a->observation; o < end; o++) {
+        if (phx__id_equal(&o->by, l->id))
             mine = o;
-        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
-            if (node_addr_put(a, at))
-                a->ops.agreed(a->ops.ctx, at);
-            return;
-        }
+        if (known && (o == mine || phx__addr_equal(&o->at, at)))
+            memset(o, 0, sizeof *o);
     }
+    if (known)
+        return;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
     mine->by = *l->id;
@@ -19914,21 +20048,61 @@ const char *phx_strerror(int error)
     }
 }
 
+/* ---- The log --------------------------------------------------------------------------------- */
+
+#define BASE_LOG_LINE 320u
+#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
+/* A second is over. The count of the lines that were left out is the first of the next. */
+static void base_log_renew(phx *p)
+{
+    struct phx__log *g = &p->step.log;
+    uint32_t omitted = g->omitted;
+
+    if (p->now < g->since + PHX__SECOND)
+        return;
+    g->since = p->now;
+    g->count = g->omitted = 0;
+    if (omitted > 0)
+        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+}
+
 void phx__node_log(phx *p, int level, const char *format, ...)
 {
+    struct phx__log *g = &p->step.log;
     struct phx__text t;
-    char line[320];
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
-    phx__node_text_begin(&t, line, sizeof line);
+    base_log_renew(p);
+    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+        g->omitted++;
+        return;
+    }
+    g->count += level < PHX_LOG_DEBUG;
+    g->lines[g->used++] = (char)level;
+    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
     (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
+    g->used += strlen(g->lines + g->used) + 1;
+}
+
+/* Callbacks may cause more lines: those are for the next time. */
+void phx__node_log_tell(phx *p)
+{
+    char lines[sizeof p->step.log.lines];
+    size_t size, at;
+
+    if (p->step.log.omitted > 0)
+        base_log_renew(p);
+    size = p->step.log.used;
+    memcpy(lines, p->step.log.lines, size);
+    p->step.log.used = 0;
+    for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
+        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
@@ -20008,6 +20182,40 @@ const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
     return &p->os;
+}
+
+/* ---- The time of callbacks ------------------------------------------------------------------- */
+
+/* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
+ * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
+ * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
+ * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
+#define BASE_CALLS_MOST 1024u
+
+uint32_t phx__node_calls(void *ctx, int share)
+{
+    phx *p = ctx;
+    struct phx__step *s = &p->step;
+    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
+
+    if (s->free_later)
+        return 0;
+    most = s->granted == 0 ? 1 : 4 * (uint64_t)s->granted;
+    if (!s->timed)
+        s->began = now;
+    else if (s->granted > 0 && now >= s->asked)
+        s->each = (now - s->asked) / s->granted;
+    s->slow = s->each > time / 16;
+    left = now - s->began < time ? time - (now - s->began) : 0;
+    if (s->each > 0 && most > left / 4 / s->each)
+        most = left / 4 / s->each;
+    if (most == 0 && (left >= s->each || !s->timed))
+        most = 1;
+    s->timed = 1;
+    s->asked = now;
+    s->granted = most < BASE_CALLS_MOST ? (uint32_t)most : BASE_CALLS_MOST;
+    return s->granted;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -20512,6 +20720,12 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* What there is no time for stays where it is. */
+static int frames_later(int err)
+{
+    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
+}
+
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -20523,7 +20737,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return err;
+    return frames_later(err);
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -20544,7 +20758,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
+    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
@@ -20635,7 +20849,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -20770,6 +20984,8 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
+    p->links.waiting -= l->in.waits;
+    l->in.waits = 0;
     if (was == PHX__LINK_UP)
         links_down(p, l);
     if (l->attempt != PHX__NONE) {
@@ -20808,9 +21024,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -20823,10 +21039,28 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* Does what it brought wait for time? Then its turn comes in one of the next steps. */
+static void links_wait(phx *p, struct phx__link *l, int waits)
+{
+    if (l->in.waits == waits)
+        return;
+    p->step.more = 1;
+    l->in.waits = (uint8_t)waits;
+    p->links.waiting += waits ? 1u : UINT32_MAX;
+    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+}
+
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
-    int err = phx__link_read(&p->set, l);
+    int err;
+
+    if (p->post.calls == 0 && l->state == PHX__LINK_UP
+        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        links_wait(p, l, 1);
+        return;
+    }
+    err = phx__link_read(&p->set, l);
 
     if (err != 0)
         phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
@@ -20834,6 +21068,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         return;
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
+    links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
     links_watch(p, l);
 }
@@ -20931,7 +21166,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -20949,7 +21184,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -21028,7 +21263,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
@@ -21059,7 +21294,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -21068,15 +21303,16 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     return err;
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -21099,7 +21335,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }
@@ -21245,7 +21481,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -21342,6 +21578,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
+        links_wait(p, l, l->in.held);
         links_watch(p, l);
         return;
     }
@@ -21457,7 +21694,7 @@ int phx__node_links_open(phx *p)
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
+    s->scratch_size = s->room = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
@@ -21771,7 +22008,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -21914,7 +22151,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
                                   wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -21984,10 +22221,17 @@ int phx__node_wiring_open(phx *p)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 #define STEP_TIMERS 10000 /* deadlines handled in one step */
 #define STEP_READY_MOST 128 /* readiness asked for at once */
+#define STEP_ROOM_SLOW 16384u /* bytes of one read for a host that is slow */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+static void step_tell_log(phx *p)
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
@@ -22002,8 +22246,8 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
@@ -22048,6 +22292,25 @@ static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
     s->last_ready = slot;
 }
 
+/* The links for which the last step had no time, in turn. */
+static void step_turns(phx *p)
+{
+    struct phx__links *s = &p->links;
+    uint32_t n, slot = s->turn;
+    struct phx__link *l;
+
+    for (n = s->size; n > 0 && s->waiting > 0; n--) {
+        slot = slot + 1 < s->size ? slot + 1 : 0;
+        if ((l = s->at[slot]) == NULL || !l->in.waits)
+            continue;
+        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+            break;
+        phx__node_links_read(p, l);
+        s->turn = slot;
+    }
+    p->step.more |= s->waiting > 0;
+}
+
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
@@ -22058,8 +22321,10 @@ static void step_wait(phx *p)
     p->links.waited_at = p->now;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        step_tell_log(p);
+    }
     if (n == STEP_READY_MOST)
         p->step.more = 1;
 }
@@ -22078,6 +22343,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             phx__os_wake_drain(&p->os);
         else
             phx__node_links_ready(p, fds[i].fd, events);
+        step_tell_log(p);
     }
 }
 
@@ -22122,12 +22388,22 @@ static void step_renew_card(phx *p)
 
 /* ---- What routing found ---------------------------------------------------------------------- */
 
+/* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
+static int step_may_tell(phx *p, uint32_t done)
+{
+    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+
+    p->post.calls -= p->post.calls > 0;
+    return may;
+}
+
 static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
+    uint32_t done = 0;
 
-    while (phx__names_take_conflict(&p->names, &lost)) {
+    while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
@@ -22137,20 +22413,24 @@ static void step_report_lost(phx *p)
     }
 }
 
-/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+/* Names that were broken since the last call, or are no more. 0, or an error: call again. */
 static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, err = phx__names_lost_compare(&p->lost);
+    uint32_t done = 0;
 
     p->news.late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+    for (;; done++) {
+        if (!step_may_tell(p, done))
+            return PHX_EAGAIN;
+        if (!phx__names_lost_take(&p->lost, &lost, &broken))
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
-    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -22261,16 +22541,18 @@ static int step_has_to_tell(const phx *p)
 static void step_settle(phx *p)
 {
     uint64_t version;
-    uint32_t node;
+    uint32_t node, done = 0;
+    int err;
 
     if (!step_has_news(p))
         return;
-    while (phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (step_report_broken(p) == 0)
+    if ((err = step_report_broken(p)) == 0)
         p->news.lost_version = version;
+    p->step.more |= err == PHX_EAGAIN || p->names.conflict_count > 0;
     if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
@@ -22341,8 +22623,10 @@ static void step_timers(phx *p)
     int kind, i;
     uint32_t arg;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
+    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
+        step_tell_log(p);
+    }
     if (i == STEP_TIMERS)
         p->step.more = 1;
 }
@@ -22358,7 +22642,8 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0 || p->links.waiting > 0)
+            && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
@@ -22373,7 +22658,7 @@ static void step_leave(phx *p)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
-    p->leave.closed = 1;
+    p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
 static int step_work_left(const phx *p)
@@ -22397,16 +22682,23 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->set.now = p->now;
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
+    p->step.timed = 0;
+    p->step.granted = p->post.calls = !p->step.slow;
+    if (p->links.waiting > 0)
+        step_turns(p);
     if (ready == NULL)
         step_wait(p);
     else
         step_given(p, ready, n);
+    /* What is read and cannot be shown in the same step must be kept. */
+    p->set.room = p->links.waiting > 0 ? STEP_ROOM_SLOW : p->set.scratch_size;
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
     step_settle(p);
+    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     step_settle(p);
@@ -22420,6 +22712,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
@@ -22432,6 +22725,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -22444,9 +22739,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -22983,7 +23280,8 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
 {
-    *out = p->cfg.detector;
+    if (out != NULL && p != NULL)
+        *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
@@ -23035,10 +23333,13 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
-        phx__node_step_free(p);
-    else
+    if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
         *out = p;
+        return 0;
+    }
+    if (cfg->os != NULL)
+        p->os.free = NULL; /* the host's world is still the host's */
+    phx__node_step_free(p);
     return err;
 }
 
@@ -23176,7 +23477,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
-        p->os.close(p->os.world, fd);
+        phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
@@ -23209,12 +23510,18 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t ms, at = phx_deadline(p);
+    uint64_t ms, at = phx_deadline(p); /* never, if p is NULL */
 
     if (at == UINT64_MAX)
         return -1;
     ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Has the host said where so many may be put? */
+static int api_fills(const phx *p, const void *out, size_t capacity)
+{
+    return p != NULL && (out != NULL || capacity == 0);
 }
 
 static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
@@ -23231,10 +23538,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
     const struct phx__link *l;
-    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    int wake, i, n = 0;
     uint32_t slot = 0;
 
-    if (wake >= 0)
+    if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
+        return PHX_EINVAL;
+    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -23289,7 +23598,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->leave.closed;
+    return p == NULL ? PHX_EINVAL : p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -23343,7 +23652,9 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
+    if (!api_fills(p, out, capacity) || first > last)
+        return 0;
+    return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
@@ -23427,7 +23738,8 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
 void phx_self(const phx *p, struct phx_id *out)
 {
-    *out = p->self;
+    if (out != NULL && p != NULL)
+        *out = p->self;
 }
 
 /* The node itself is index 0, so it comes first. */
@@ -23436,7 +23748,7 @@ size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t 
     size_t n = 0;
     uint32_t node;
 
-    if (p == NULL || size != sizeof *out || version != PHX_VERSION_NUMBER)
+    if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
@@ -23450,7 +23762,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot = 0;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         memset(out, 0, sizeof *out);
@@ -23477,7 +23789,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++) {
+    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -23494,9 +23806,12 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    const struct phx__names_of *of;
     uint32_t i;
 
+    if (owner == NULL || !api_fills(p, out, capacity))
+        return 0;
+    of = phx__node_names(p, phx__id_find(&p->ids, owner));
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;

@@ -135,6 +135,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -231,13 +235,29 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
 
     if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
         room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -254,6 +274,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;

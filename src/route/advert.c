@@ -129,7 +129,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (with_card && d->card != NULL) {
+    if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
     }

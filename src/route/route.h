@@ -138,6 +138,12 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
+/* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
+PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */

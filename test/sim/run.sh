@@ -21,7 +21,7 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces slow figures'
 parts="$parts liar lies lies_said sim"
 mkdir -p "$dir"
 
@@ -163,6 +163,8 @@ bars() {
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
+    full slow 13
+    full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
     build_work
     for lie in $lies; do
@@ -252,6 +254,8 @@ detect() {
     sim SCENARIO=computing NODES=8 SEEDS=50
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
+    sim SCENARIO=slow
+    sim SCENARIO=slow_fast
 }
 
 delivery() {

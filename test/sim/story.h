@@ -24,6 +24,10 @@ void tell_determinism(struct sim *s);
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
+/* Told in slow.c. */
+void tell_slow(struct sim *s);
+void tell_slow_fast(struct sim *s);
+
 /* Told in traces.c. */
 void tell_traces(struct sim *s);
 
