@@ -129,7 +129,9 @@ struct phx__mem {
     struct {
         void *p;
         size_t size;
+        uint64_t put; /* spare_uses then */
     } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
 };
@@ -149,16 +151,21 @@ PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
-/* Gives back all that is kept. */
-PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
+/* Gives back what is kept since before that value of spare_uses. */
+PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
 /* Makes *array (of *capacity items of item bytes) hold at least need items; new ones are zeroed. 0 or
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
+/* Gives memory back of an array that has far more room than it needs. */
+PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
+PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
 #endif
 
@@ -233,6 +240,8 @@ PHX_PRIVATE void phx__timer_free(struct phx__timers *t);
 /* A stopped timer. PHX_ENOMEM. Room in the heap is reserved here, so setting it later cannot fail. */
 PHX_PRIVATE int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *handle);
 PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
+/* Gives memory back that few timers do not need. */
+PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
@@ -411,6 +420,8 @@ PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
+/* Gives memory back that few ids do not need: one above the highest index in use. */
+PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 
 #endif
 
@@ -548,6 +559,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -710,6 +722,7 @@ struct phx__claim {
 };
 #define PHX__CARD_RELAYS 1u
 #define PHX__CARD_LEFT 2u
+#define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
 struct phx__card {
@@ -727,8 +740,6 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
-/* Of a card that get_card took. */
-PHX_PRIVATE void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL]);
 PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
@@ -799,6 +810,9 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+};
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -1104,8 +1118,7 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
- * block. */
+ * not fit), PHX_ECERT (own certificate not valid today, by no CA, or unfit), PHX_ENOMEM. May block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1184,6 +1197,7 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
@@ -1717,6 +1731,12 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
+/* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
+PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -1761,6 +1781,7 @@ struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;
     uint32_t count, capacity;
     uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+    uint32_t trimmed; /* the last one stands for all from there on; of the dead only */
 };
 
 struct phx__names_segment {
@@ -1773,7 +1794,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t claims; /* from so many it was built last ... */
+#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -1824,6 +1846,10 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
 /* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* Of a failed node the first PHX__NAMES_DEAD claims are kept, and one more in place of all others. When it is
+ * back these count for nothing: its card is needed. */
+#define PHX__NAMES_DEAD 32u
+PHX_PRIVATE void phx__names_trim(struct phx__names *n, uint32_t node);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
  * which this answer holds (also for NONE). If the index can't be rebuilt for lack of memory *error is
@@ -2492,8 +2518,6 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
-/* The tag of the message that ends with this record, which is or was the flow's lowest. */
-PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -3447,6 +3471,8 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -3454,12 +3480,14 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -3497,10 +3525,6 @@ struct phx__step {
     int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
-struct phx__own_texts {
-    char cluster[65], label[PHX_LABEL];
-};
-
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -3525,7 +3549,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -3600,6 +3624,16 @@ PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+
+/* ---- dead.c ---------------------------------------------------------------------------------- */
+
+/* If max_nodes are known and this is another one: forgets some that are dead, if there are any. */
+PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
+/* Forgets a node that routing has forgotten. */
+PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p);
+PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
@@ -3758,6 +3792,13 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
+int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
+{
+    size_t most = m->limit / 8 * eighths, used = m->used - m->large;
+
+    return m->limit == 0 || (used <= most && size <= most - used);
+}
+
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
 {
     void *p;
@@ -3770,10 +3811,10 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
     if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
-        phx__mem_drop_spares(m); /* there is room, but for them */
+        phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
     p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     if (p == NULL && m->spare_bytes > 0) {
-        phx__mem_drop_spares(m);
+        phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
@@ -3834,7 +3875,9 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
         m->spare_uses++;
         return p;
     }
-    return phx__mem_get(m, size);
+    p = phx__mem_get(m, size);
+    m->large += p != NULL ? size : 0;
+    return p;
 }
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
@@ -3843,34 +3886,52 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
     size = mem_rounded(size);
     if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
         phx__mem_put(m, p, size);
         return;
     }
     if (size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
     for (i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
         m->spare[i].size = size;
+        m->spare[i].put = m->spare_uses++;
         m->spare_bytes += size;
-        m->spare_uses++;
         return;
     }
+    m->large -= size;
     phx__mem_put(m, p, size);
 }
 
-void phx__mem_drop_spares(struct phx__mem *m)
+void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
     uint32_t i;
 
     for (i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0)
+        if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
+        m->large -= m->spare[i].size;
         phx__mem_put(m, m->spare[i].p, m->spare[i].size);
         m->spare[i].size = 0;
     }
+}
+
+void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    void *old, *less;
+
+    if (*capacity <= MEM_MANY_ITEMS || need > *capacity / 8 * 7)
+        return;
+    need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
+    memcpy(&old, array, sizeof old);
+    less = phx__mem_resize(m, old, *capacity * item, need * item);
+    if (less == NULL)
+        return;
+    memcpy(array, &less, sizeof less);
+    *capacity = need;
 }
 
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
@@ -4261,6 +4322,23 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->at[handle].order = TIMER_DROPPED;
     t->at[handle].position = t->free_list;
     t->free_list = handle;
+}
+
+void phx__timer_fit(struct phx__timers *t)
+{
+    uint32_t h;
+
+    while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
+        t->count--;
+    t->free_list = PHX__NONE;
+    for (h = t->count; h-- > 0;) {
+        if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
+            continue;
+        t->at[h].position = t->free_list;
+        t->free_list = h;
+    }
+    phx__mem_fit(t->mem, &t->at, &t->capacity, t->count, sizeof *t->at);
+    phx__mem_fit(t->mem, &t->heap, &t->heap_capacity, t->count, sizeof *t->heap);
 }
 
 void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
@@ -4999,14 +5077,12 @@ uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
     return PHX__NONE;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
+/* A table of another size. 0 or PHX_ENOMEM. */
+static int id_set_slots(struct phx__ids *ids, uint32_t size)
 {
-    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    if (ids->count < old / 4 * 3)
-        return 0;
     slots = phx__mem_get(ids->mem, size * sizeof *slots);
     if (slots == NULL)
         return PHX_ENOMEM;
@@ -5022,6 +5098,14 @@ static int id_more_slots(struct phx__ids *ids)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity;
+
+    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -5091,6 +5175,21 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
+}
+
+uint32_t phx__id_fit(struct phx__ids *ids)
+{
+    uint32_t slots = ids->slot_capacity;
+
+    while (ids->size > 0 && !ids->used[ids->size - 1])
+        ids->size--;
+    phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
+    phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
+    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
+        slots /= 2;
+    if (slots < ids->slot_capacity)
+        (void)id_set_slots(ids, slots);
+    return ids->size;
 }
 
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
@@ -6302,7 +6401,6 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_ADDRESS_MAX 105u
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
-#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6387,13 +6485,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
-}
-
-void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
-{
-    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
-    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
-    out[data[WIRE_LABEL_AT]] = 0;
 }
 
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
@@ -6598,6 +6689,10 @@ static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
 };
 
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
+};
+
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
@@ -6645,6 +6740,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
@@ -7047,6 +7143,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #define _GNU_SOURCE 1
 #endif
 /* include "os/os.h" */
+/* include "base/addr.h" */
 /* include "os/poll.h" */
 
 #include <errno.h>
@@ -7470,12 +7567,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -7496,7 +7587,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -7620,7 +7711,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -8440,22 +8531,9 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
 }
 
-/* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
-{
-    (void)self, (void)data, (void)size;
-    return 0;
-}
-
-static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
-                          unsigned char *data, size_t hash_size, size_t size)
-{
-    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
-    return 0;
-}
-
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
-                                                             tls_no_exchange, tls_no_sign };
+/* Then the chosen one acts, so the other two are never called. */
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
+                                                             NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -8933,11 +9011,10 @@ const char *phx__tls_why(const struct phx__tls *t)
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
  * route changes.
  *
- * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
- * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
- * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
- * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
- * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -9152,8 +9229,9 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may link
- * with whom is decided by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
+ * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
+ * by the node, in `judge`. */
 /* include "link/hello.h" */
 /* include "link/out.h" */
 
@@ -9233,13 +9311,26 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
+static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__pad pad;
+    struct phx__writer w;
+    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
+
+    if (err != 0)
+        return err;
+    memset(&pad, 0, sizeof pad);
+    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
+    return phx__link_out_control_end(s, l, &w);
+}
+
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
 
-    if (err != 0)
+    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
@@ -9364,6 +9455,8 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
+    if (l->hello->padded) /* the way back was not tried */
+        return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
     key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
@@ -9401,6 +9494,10 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
+    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
+        l->hello->padded = !l->dialer;
+        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
+    }
     if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
         return hello_on_proof(s, l, f);
     return PHX_EPROTO;
@@ -9750,8 +9847,8 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* include "link/link.h" */
 /* include "link/place.h" */
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -9762,18 +9859,16 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
- * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
-/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
- * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
- * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
- * networks that start: a link that brings 1,500 units then never rests. */
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
 #define LINK_ALL_US 20u
 #define LINK_ALL_OWED_US (4 * PHX__SECOND)
 #define LINK_ALL_STEP_US (500 * PHX__MS)
@@ -9982,9 +10077,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
-        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -11124,7 +11220,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -11296,11 +11392,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
+int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
-    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
-           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+}
+
+void phx__route_forget(struct phx__route *r, uint32_t node)
+{
+    phx__route_table_clear(&r->table, node);
+    r->known--;
+}
+
+void phx__route_fit(struct phx__route *r, uint32_t size)
+{
+    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
+    r->delegate_known = r->undelegated.count = 0;
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -11311,12 +11426,13 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
-        ;
+    for (i = 1; i < r->table.capacity; i++)
+        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
+            && phx__route_is_forgettable(r, i))
+            break;
     if (i >= r->table.capacity)
         return PHX__NONE;
-    phx__route_table_clear(&r->table, i);
-    r->known--;
+    phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
 }
@@ -11531,7 +11647,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (with_card && d->card != NULL) {
+    if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
@@ -12763,7 +12879,7 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -12986,7 +13102,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = { NULL, 0, 0, 0 };
+    struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -13020,16 +13136,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
-    if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
+    if (!dead && n->of[node].trimmed)
+        phx__names_forget(n, node);
+    else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
     n->version++;
     return changed;
 }
 
+void phx__names_trim(struct phx__names *n, uint32_t node)
+{
+    struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
+    struct phx__claim *rest;
+
+    if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
+        return;
+    rest = &of->at[PHX__NAMES_DEAD];
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+        const struct phx__claim *last = &of->at[of->count - 1];
+        rest->last = rest->last > last->last ? rest->last : last->last;
+        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
+    }
+    of->trimmed = 1;
+    phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
+    n->version++;
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = { NULL, 0, 0, 0 };
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
@@ -15668,16 +15804,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
-}
-
-uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    struct phx__reader in;
-
-    if ((r->flags & PHX__DATA_FIRST) == 0)
-        return o->front.tag;
-    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
-    return phx__buf_get_u64(&in);
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
@@ -18334,20 +18460,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
-    struct phx__message m;
-
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    m.token = r->token;
-    m.limit = r->limit;
-    m.rest = 0; /* what comes back as too large is no run */
-    m.body = back == 0 ? NULL : r->body;
-    m.multicast = r->multicast;
-    m.to = r->box->name;
-    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
-    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18377,6 +18499,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -18390,6 +18513,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -18397,7 +18522,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, o, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
@@ -18619,8 +18744,8 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)) {
-        (void)phx__post_store_wait_pop(&p->store, &batch, &name);
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+           && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
@@ -20135,32 +20260,26 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
-/* When it was heard last, and why it is not what it was. */
-static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
-    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
-
-    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    if (out->state == PHX_NODE_LEFT)
-        out->reason = PHX_ECLOSED;
-    else if (out->state == PHX_NODE_SUSPECT)
-        out->reason = PHX_ETIMEDOUT;
-    else if (gone && (h == NULL || p->peers.at[node].via != node))
-        out->reason = PHX_EUNREACH;
-    else if (l == NULL && h != NULL)
-        out->reason = h->lost_error;
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -20172,9 +20291,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
         if (d->card != NULL)
-            phx__wire_route_card_label(d->card->at, out->label);
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
-    node_fill_history(p, node, out);
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -20264,6 +20384,192 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
+}
+
+/* ======== src/node/dead.c ======== */
+/* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
+#ifdef PHX_LINES
+#line 1 "src/node/dead.c"
+#endif
+/* A dead node stays known for a day: old news of it stays old, partitions heal, and its names are broken. Of
+ * one that left no card is kept; of one that failed with more than PHX__NAMES_DEAD ranges two addresses, so
+ * many ranges, and one more for the rest.
+ *
+ * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those
+ * lost first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
+ * only heard of give way to a newcomer already when unreachable, one with a route never. */
+/* include "node/base.h" */
+
+#define DEAD_BYTES ((size_t)4 << 20)
+#define DEAD_ADDRESSES 2u
+#define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+/* In the arrays by node; the hash of ids is at least three eighths full. */
+#define DEAD_EACH                                                                                            \
+    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+     + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
+     + sizeof(struct phx__post_node) + 4)
+
+static size_t dead_cost(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
+
+    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
+           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
+}
+
+/* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
+ * unreachable, and there was never more than news of it. */
+static int dead_is(const phx *p, uint32_t node, int heard)
+{
+    return phx__route_is_forgettable(&p->route, node)
+           && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
+               || (heard && phx__node_history(p, node) == NULL
+                   && phx__post_sched_find(&p->post, node) == NULL));
+}
+
+static size_t dead_bytes(const phx *p, int heard)
+{
+    size_t bytes = 0;
+    uint32_t node;
+
+    for (node = 1; node < p->ids.size; node++)
+        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+    return bytes;
+}
+
+void phx__node_dead_forget(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (phx__node_names(p, node)->count > 0)
+        phx__names_lost_forget(&p->lost, &p->ids.at[node]);
+    phx__names_forget(&p->names, node);
+    phx__dial_forget(&p->dial, node);
+    phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
+    phx__post_box_forget(&p->post, node);
+    if (h != NULL) {
+        *h = p->peers.history[--p->peers.history_count];
+        p->peers.at[h->node].history = p->peers.at[node].history;
+        p->peers.at[node].history = 0; /* also if it was the last */
+    }
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
+    phx__id_drop(&p->ids, node);
+}
+
+/* Forgets the longest dead until they take no more than `most`. */
+static void dead_thin(phx *p, size_t most, int heard)
+{
+    size_t bytes = dead_bytes(p, heard);
+    uint32_t node, oldest;
+
+    while (bytes > most) {
+        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
+            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
+                oldest = p->route.table.at[node].since;
+        for (node = p->ids.size; node-- > 1 && bytes > most;) {
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+                continue;
+            bytes -= dead_cost(p, node);
+            phx__route_forget(&p->route, node);
+            phx__node_dead_forget(p, node);
+        }
+    }
+}
+
+void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
+        || (bytes = dead_bytes(p, 1)) == 0)
+        return;
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
+/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    uint8_t data[2048];
+    struct phx__card card;
+    struct phx__writer w;
+
+    if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
+        return;
+    card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
+    card.claim_count = of->count;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_route_put_card(&w, &card, of->at);
+    if (!w.bad)
+        (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
+}
+
+/* Drops what is not kept of it. */
+static void dead_strip(phx *p, uint32_t node)
+{
+    struct phx__dest *d = &p->route.table.at[node];
+    uint32_t version = d->card_version;
+
+    if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
+        phx__route_table_uncard(&p->route.table, d);
+        d->card_version = version;
+    } else if (d->card != NULL) {
+        phx__names_trim(&p->names, node);
+        dead_shorten_card(p, d, node);
+    }
+}
+
+/* Indices and memory that nobody uses any more. */
+static void dead_fit(phx *p)
+{
+#define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
+    uint32_t size = phx__id_fit(&p->ids);
+
+    phx__route_fit(&p->route, size);
+    phx__timer_fit(&p->timers);
+    DEAD_FIT(p->names.of, p->names.capacity, size);
+    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
+    DEAD_FIT(p->peers.at, p->peers.capacity, size);
+    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.at, p->detect.capacity, size);
+    DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
+    DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
+    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
+#undef DEAD_FIT
+}
+
+void phx__node_dead_note(phx *p)
+{
+    if (p->peers.dead_at == 0)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+void phx__node_dead_due(phx *p)
+{
+    size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
+    uint32_t node;
+
+    if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
+        return;
+    p->peers.dead_at = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        if (!phx__node_is_gone(p, node))
+            continue;
+        if (phx__route_is_forgettable(&p->route, node))
+            dead_strip(p, node);
+        else if (phx__route_next(&p->route, node) == PHX__NONE)
+            phx__node_dead_note(p);
+    }
+    if (dead_bytes(p, 0) > most)
+        dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
+    dead_fit(p);
 }
 
 /* ======== src/node/frames.c ======== */
@@ -20465,28 +20771,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
-/* May a summary be added, which is not cut short? */
-static int frames_has_turn(const struct phx__link *l)
-{
-    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
-    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
-        return; /* the next digest asks again */
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return;
+            return; /* the next digest asks again */
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -20556,7 +20854,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+        || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
     l->card.size += c.size;
@@ -20573,6 +20872,24 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
         return PHX_EPROTO;
     e->card = l->card.data;
     e->card_size = l->card.size;
+    return 0;
+}
+
+/* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
+ * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
+static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
+
+    if (e->card == NULL || (d != NULL && e->card_version <= d->card_version)
+        || phx__mem_has_room_for_cards(&p->mem, 4 * (size_t)e->card_size, 4))
+        return 0;
+    if (phx__id_equal(&e->id, &l->id))
+        return PHX_ENOMEM;
+    if (d == NULL)
+        return PHX_ELIMIT;
+    e->card = NULL;
+    e->card_version = d->card_version;
     return 0;
 }
 
@@ -20605,10 +20922,15 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        phx__node_dead_make_room(p, &e.id);
         changed = p->route.changed.count;
-        got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if ((got = frames_fit_card(p, l, &e)) == 0)
+            got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed
+            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
+            p->news.charged_at = p->stats.steps;
+            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+        }
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -20655,14 +20977,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && frames_has_turn(l);
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 
@@ -20791,6 +21110,9 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define LINKS_REST (10 * PHX__SECOND)
+#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -20908,6 +21230,7 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -20935,7 +21258,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* For phx_explain. */
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+static uint64_t links_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
+}
+
+/* For phx_explain, and for links_rest_until. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
@@ -20950,9 +21287,12 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
+    if (p->now - l->since >= LINKS_REST_MOST)
+        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -21248,6 +21588,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -21438,6 +21780,10 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && links_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -21500,18 +21846,22 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += links_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -21746,6 +22096,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -21917,6 +22271,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
+    if (p->names.indexed == p->names.version)
+        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -22363,7 +22719,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    memcpy(head.label, p->texts.label, sizeof head.label);
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -22457,7 +22813,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -22565,23 +22922,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
-
 static void step_watch_spares(phx *p)
 {
     if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
@@ -22599,7 +22939,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -22609,8 +22950,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -22780,7 +23120,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
@@ -22809,10 +23149,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    if (cfg->label != NULL)
-        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
-    p->cfg.label = p->texts.label;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -22875,7 +23213,7 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -22886,16 +23224,15 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
-        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+        phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
     } else {
         phx__node_text_put(t, "link: none\n");
-        if (h != NULL && h->heard_at != 0)
-            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
+    if (seen != 0)
+        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
     if (h != NULL && h->lost_at != 0)
         phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
                            phx_strerror(h->lost_error));
@@ -22984,7 +23321,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
-        explain_link(&t, p, i);
+        explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
@@ -23659,21 +23996,9 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }
