@@ -395,8 +395,10 @@ struct phx_config {
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
-                             PHX_ELIMIT; default 4096, less is fine where descriptors are few. No node has
-                             more than 65,535 neighbours */
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
+                             limit by itself where they run out. One whom nobody else leads to is let in for
+                             a moment, to learn of others, and links that both sides can do without are given
+                             up, but for those of phx_join and phx_adopt. At most 65,535 neighbours */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
                             is received in place up to 1 MiB */

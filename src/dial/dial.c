@@ -788,6 +788,32 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
+void phx__dial_rest(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t count;
+
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        all[count]->failures = DIAL_DEAD_ROUNDS;
+        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
+    }
+}
+
+void phx__dial_limit(struct phx__dial *d, uint32_t max_links)
+{
+    int before = dial_bounds(d);
+
+    d->limits.max_links = max_links;
+    dial_relax(d, before);
+}
+
+int phx__dial_is_hub(const struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+
+    return phx__dial_target_list(&d->targets, node, all) > (phx__dial_target_of(&d->targets, node) != NULL);
+}
+
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -845,8 +871,12 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+        return;
+    if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
+    else
+        dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
 void phx__dial_moved(struct phx__dial *d)

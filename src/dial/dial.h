@@ -58,6 +58,12 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
+/* ... because one side has too many, and both can do without: it rests. */
+PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
+/* Another max_links. */
+PHX_PRIVATE void phx__dial_limit(struct phx__dial *d, uint32_t max_links);
+/* Is this node one that answered at a hub? */
+PHX_PRIVATE int phx__dial_is_hub(const struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests

@@ -72,6 +72,7 @@ struct phx__link_summary {
 struct phx__link_end {
     int broken;      /* not 0: close it for this reason instead of writing */
     uint8_t refused; /* the reason came from the peer */
+    uint8_t guest;   /* it is up although there are too many; see node/door.c */
     const char *why; /* more of the reason, or NULL */
 };
 

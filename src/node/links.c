@@ -11,11 +11,8 @@
  *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
  *  - A higher incarnation replaces everything of a lower one. */
 #include "node/links.h"
+#include "node/door.h"
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
@@ -105,6 +102,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -126,8 +124,10 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
+    p->links.door.guests -= l->end.guest;
+    l->end.guest = 0;
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
@@ -136,6 +136,8 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -213,7 +215,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -282,25 +284,6 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
-
 static void links_look_again(phx *p, uint64_t at)
 {
     if (at < phx__timer_at(&p->timers, p->listeners.timer))
@@ -316,7 +299,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -332,12 +315,41 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Some of too many that have proved nothing: 1 if any. */
+static int links_close_strangers(phx *p)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_stranger(p)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Links that both sides can do without, if there are too many. */
+static void links_spare(phx *p)
+{
+    struct phx__link *l;
+
+    while ((l = phx__node_door_spare(p)) != NULL)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    links_look_again(p, phx__node_door_look(p));
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, phx__node_door_look(p));
+    return links_close_strangers(p);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -352,17 +364,17 @@ static void links_accept(phx *p, int listener)
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
             phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            (void)links_close_strangers(p);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -407,6 +419,7 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    links_spare(p);
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -471,8 +484,11 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
            && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
-    if (!near)
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -640,7 +656,8 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && p->links.up >= phx__node_door_links(p, p->cfg.max_accepts)
+        && !phx__node_door_takes_guest(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -664,7 +681,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -731,6 +748,8 @@ static int links_up(phx *p, struct phx__link *l)
         phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
+    l->end.guest = !l->dialer && p->links.up >= phx__node_door_links(p, p->cfg.max_accepts);
+    p->links.door.guests += l->end.guest;
     p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
@@ -739,6 +758,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (l->end.guest || p->links.up > phx__node_door_links(p, UINT32_MAX))
+        links_look_again(p, p->now);
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }

@@ -39,6 +39,13 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t guests;   /* links that are up although there are too many */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -50,6 +57,7 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */

@@ -20,7 +20,7 @@ sim=${SIM:-$dir/sim}
 sane=${SIM:-$dir/sim_sane}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces figures sim'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget door traces figures sim'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -141,6 +141,9 @@ bars() {
     full casts 16
     full casts_tiny 8
     full leavers 16
+    full strangers 15
+    full full_hub 60
+    full full_accepts 60
     sh test/real/delivery.sh bars 60
     full bounded 4096 EVERY=1000000
     full death 24 SEEDS=1000
@@ -219,6 +222,9 @@ routing() {
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=strangers NODES=15
+    sim SCENARIO=full_hub NODES=60
+    sim SCENARIO=full_accepts NODES=60
     sim SCENARIO=traces NODES=12 SEEDS=3
     sim SCENARIO=forgotten NODES=4
 }

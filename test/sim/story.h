@@ -23,6 +23,11 @@ void tell_determinism(struct sim *s);
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
+/* Told in door.c. */
+void tell_strangers(struct sim *s);
+void tell_full_hub(struct sim *s);
+void tell_full_accepts(struct sim *s);
+
 /* Told in traces.c. */
 void tell_traces(struct sim *s);
 
