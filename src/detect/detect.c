@@ -478,7 +478,8 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
-    phx__detect_busy(d, 0);
+    if (d->pause != 0)
+        phx__detect_busy(d, 0);
 }
 
 /* NULL: no memory, and nothing has changed. */

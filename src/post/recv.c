@@ -137,18 +137,24 @@ static void recv_took(struct phx__flow_in *in)
 
 /* ---- Frames */
 
+/* out->source is set already: it is the same for all messages of a run. */
+static void recv_show(struct phx__post *p, const struct phx__message *m, struct phx_message *out)
+{
+    out->to = m->to;
+    out->from = m->from;
+    out->tag = m->tag;
+    out->data = m->size > 0 ? m->data : NULL;
+    out->size = m->size;
+    p->counters.messages_in++;
+    p->ops.message(p->ops.ctx, out);
+}
+
 void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source)
 {
     struct phx_message out;
 
-    out.to = m->to;
-    out.from = m->from;
-    out.tag = m->tag;
     out.source = p->ids->at[source];
-    out.data = m->size > 0 ? m->data : NULL;
-    out.size = m->size;
-    p->counters.messages_in++;
-    p->ops.message(p->ops.ctx, &out);
+    recv_show(p, m, &out);
 }
 
 /* Why messages to this name must be returned; 0: they need not. */
@@ -205,6 +211,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
 {
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
+    struct phx_message out;
     uint64_t version = 0;
     uint32_t place = 0;
     int known = 0, reason = 0, why;
@@ -212,6 +219,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
+    out.source = p->ids->at[peer->node];
     do {
         if (place++ < in->done)
             continue;
@@ -228,7 +236,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         if (recv_is_large(p, m.size))
             p->counters.dropped++;
         else
-            phx__post_recv_deliver(p, &m, peer->node);
+            recv_show(p, &m, &out);
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
