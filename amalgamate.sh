@@ -18,7 +18,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/state post/sched post/box post/multicast post/recv post/post
  node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state node/base
- node/door node/links"
+ node/links"
 sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  base/ratelimit
  wire/wire wire/data wire/route wire/link

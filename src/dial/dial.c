@@ -799,21 +799,6 @@ void phx__dial_rest(struct phx__dial *d, uint32_t node)
     }
 }
 
-void phx__dial_limit(struct phx__dial *d, uint32_t max_links)
-{
-    int before = dial_bounds(d);
-
-    d->limits.max_links = max_links;
-    dial_relax(d, before);
-}
-
-int phx__dial_is_hub(const struct phx__dial *d, uint32_t node)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    return phx__dial_target_list(&d->targets, node, all) > (phx__dial_target_of(&d->targets, node) != NULL);
-}
-
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -879,13 +864,26 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
         dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_moved(struct phx__dial *d)
+/* All, or those whose last round ended with this verdict. */
+static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
 {
     uint32_t i;
 
-    for (i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
-            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
+    for (i = 0; i < d->targets.count; i++) {
+        struct phx__dial_target *t = &d->targets.at[i];
+        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
+            dial_forgive(d, t, jitter);
+    }
+}
+
+void phx__dial_moved(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
+}
+
+void phx__dial_rekeyed(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)

@@ -41,6 +41,7 @@ struct phx__link_in {
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint8_t waits;   /* for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -74,7 +75,6 @@ struct phx__link_summary {
 struct phx__link_end {
     int broken;      /* not 0: close it for this reason instead of writing */
     uint8_t refused; /* the reason came from the peer */
-    uint8_t guest;   /* it is up although there are too many; see node/door.c */
     const char *why; /* more of the reason, or NULL */
 };
 

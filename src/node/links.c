@@ -11,10 +11,11 @@
  *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
  *  - A higher incarnation replaces everything of a lower one. */
 #include "node/links.h"
-#include "node/door.h"
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -78,19 +79,20 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -126,8 +128,6 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
 
 static void links_down(phx *p, struct phx__link *l, int reason)
 {
-    p->links.door.guests -= l->end.guest;
-    l->end.guest = 0;
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
@@ -154,13 +154,15 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.waits;
+    l->in.waits = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
 }
@@ -279,7 +281,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
@@ -315,33 +317,23 @@ static void links_resume_listeners(phx *p)
     }
 }
 
-/* Some of too many that have proved nothing: 1 if any. */
-static int links_close_strangers(phx *p)
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
 {
     struct phx__link *l;
     int some = 0;
 
-    for (; (l = phx__node_door_stranger(p)) != NULL; some = 1)
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
         phx__node_links_close(p, l, PHX_ELIMIT, 1);
     return some;
-}
-
-/* Links that both sides can do without, if there are too many. */
-static void links_spare(phx *p)
-{
-    struct phx__link *l;
-
-    while ((l = phx__node_door_spare(p)) != NULL)
-        phx__node_links_close(p, l, PHX_ELIMIT, 1);
-    links_look_again(p, phx__node_door_look(p));
 }
 
 /* Descriptors have run out: 1 if one is free now. */
 static int links_make_room(phx *p)
 {
     phx__node_door_is_short(p);
-    links_look_again(p, phx__node_door_look(p));
-    return links_close_strangers(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
 }
 
 static void links_accept(phx *p, int listener)
@@ -363,8 +355,12 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            (void)links_close_strangers(p);
+            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
         } else if (err == PHX_EMFILE && links_make_room(p))
             err = 0;
     }
@@ -419,7 +415,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
-    links_spare(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -455,8 +452,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -496,6 +492,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -521,9 +519,19 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
+}
+
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
@@ -541,8 +549,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -567,12 +574,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -656,8 +665,7 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= phx__node_door_links(p, p->cfg.max_accepts)
-        && !phx__node_door_takes_guest(p, node))
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -748,8 +756,6 @@ static int links_up(phx *p, struct phx__link *l)
         phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
-    l->end.guest = !l->dialer && p->links.up >= phx__node_door_links(p, p->cfg.max_accepts);
-    p->links.door.guests += l->end.guest;
     p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
@@ -758,8 +764,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
-    if (l->end.guest || p->links.up > phx__node_door_links(p, UINT32_MAX))
-        links_look_again(p, p->now);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -794,8 +800,26 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
+    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+        (void)links_watch(p, l);
+    else if (events & PHX_READ)
         phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx_now_us();
+    p->links.door.waiting--;
+    l->in.waits = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx_now_us() - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -805,7 +829,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
-        links_watch(p, l);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -826,7 +850,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
