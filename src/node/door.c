@@ -153,8 +153,8 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
 {
     if (!l->unauthenticated || !l->secure || l->tls != NULL)
         return 0;
-    p->links.door.waiting += !l->in.waits;
-    l->in.waits = 1;
+    p->links.door.waiting += !l->in.turn;
+    l->in.turn = 1;
     return 1;
 }
 
@@ -179,7 +179,7 @@ struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
         here[door_host(p, l)] += l->unauthenticated;
     for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
         uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
-        if (l->in.waits && (one < other || (one == other && l->since >= best->since)))
+        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
             best = l;
     }
     return best;

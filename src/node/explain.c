@@ -25,6 +25,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->label[0] != 0)
+        phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
         phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",

@@ -75,7 +75,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -138,6 +138,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     phx__dial_down(&p->dial, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -161,8 +162,8 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
-    p->links.door.waiting -= l->in.waits;
-    l->in.waits = 0;
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
 }
@@ -182,6 +183,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
@@ -216,6 +218,8 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
+    p->links.waiting -= l->in.waits;
+    l->in.waits = 0;
     if (was == PHX__LINK_UP)
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
@@ -254,9 +258,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -269,10 +273,28 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* Does what it brought wait for time? Then its turn comes in one of the next steps. */
+static void links_wait(phx *p, struct phx__link *l, int waits)
+{
+    if (l->in.waits == waits)
+        return;
+    p->step.more = 1;
+    l->in.waits = (uint8_t)waits;
+    p->links.waiting += waits ? 1u : UINT32_MAX;
+    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+}
+
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
-    int err = phx__link_read(&p->set, l);
+    int err;
+
+    if (p->post.calls == 0 && l->state == PHX__LINK_UP
+        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        links_wait(p, l, 1);
+        return;
+    }
+    err = phx__link_read(&p->set, l);
 
     if (err != 0)
         phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
@@ -280,6 +302,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         return;
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
+    links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
     (void)links_watch(p, l);
 }
@@ -381,7 +404,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -399,7 +422,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -479,7 +502,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
         if (err == PHX_EMFILE && links_make_room(p))
@@ -515,7 +538,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -534,15 +557,16 @@ static void links_not_dialled(phx *p, const struct phx_address *to, int err)
                       phx_strerror(err));
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -564,7 +588,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }
@@ -712,7 +736,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -733,11 +757,12 @@ static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
@@ -816,7 +841,7 @@ void phx__node_links_admit(phx *p)
         return;
     began = phx_now_us();
     p->links.door.waiting--;
-    l->in.waits = 0;
+    l->in.turn = 0;
     phx__node_links_read(p, l);
     phx__node_door_charge(p, phx_now_us() - began);
     p->step.more |= p->links.door.waiting > 0;
@@ -829,6 +854,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
+        links_wait(p, l, l->in.held);
         (void)links_watch(p, l);
         return;
     }
@@ -940,11 +966,11 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
+    s->scratch_size = s->room = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;

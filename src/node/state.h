@@ -62,6 +62,7 @@ struct phx__links {
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
@@ -77,6 +78,7 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
 };
 
 struct phx__peers {
@@ -84,6 +86,7 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
@@ -105,13 +108,30 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
+    uint64_t began, asked, each;
+    uint32_t granted; /* callbacks since it was asked */
+    int timed, slow;  /* began is of this step; the next step times the first one, too */
+};
+
+struct phx__own_texts {
+    char cluster[65], label[PHX_LABEL];
 };
 
 struct phx {
@@ -138,7 +158,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;

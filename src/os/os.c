@@ -40,6 +40,10 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -209,10 +213,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -230,10 +234,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -430,9 +436,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -699,12 +705,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -754,7 +766,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     os_listen, os_accept, os_dial, os_finish, os_local,
     os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
-    os_resolve, os_fd, os_wake, os_free, os_recvv,
+    os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)

@@ -154,6 +154,7 @@ void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, u
     struct phx_message out;
 
     out.source = p->ids->at[source];
+    p->calls -= p->calls > 0;
     recv_show(p, m, &out);
 }
 
@@ -205,7 +206,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
- * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
+ * had its time, the rest waits: the frame is to come again. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -233,10 +235,17 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
-            p->counters.dropped++;
-        else
+        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+            p->recv.stopped = 1;
+            return 0;
+        }
+        p->calls--;
+        if (!recv_is_large(p, m.size)) {
             recv_show(p, &m, &out);
+        } else {
+            p->counters.dropped++;
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(in);
@@ -346,7 +355,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
-    } else {
+    } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
             phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
@@ -370,6 +379,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
+    p->recv.stopped = 0;
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -390,8 +400,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
-    return 0;
+    return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
 /* ---- Multicast frames */
@@ -415,6 +427,8 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
+    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
@@ -522,12 +536,20 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
 {
+    struct phx__message m;
+
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m.token = r->token;
+    m.limit = r->limit;
+    m.rest = 0; /* what comes back as too large is no run */
+    m.body = back == 0 ? NULL : r->body;
+    m.multicast = r->multicast;
+    m.to = r->box->name;
+    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
+    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -577,7 +599,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, o, &r, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;

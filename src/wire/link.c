@@ -105,6 +105,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -114,7 +117,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }

@@ -4,7 +4,7 @@
 #include "wire/wire.h"
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
-#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_VERSION 2u
 #define PHX__NONCE 16
 #define PHX__MAC 32
 

@@ -651,12 +651,16 @@ static void told(struct sim *s, uint32_t host, uint64_t number, uint64_t left, i
         return;
     t->untold--;
     t->untold_bytes -= c->ledger.at[number].size;
-    t->expired += result == PHX_EEXPIRED;
-    t->expired_bytes += result == PHX_EEXPIRED ? c->ledger.at[number].size : 0;
+    t->expired += (unsigned)ledger_expired(result);
+    t->expired_bytes += ledger_expired(result) ? c->ledger.at[number].size : 0;
 }
 
-void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result)
+void chat_outcome(struct sim *s, uint32_t host, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
+    struct ledger *l = s->chat ? &s->chat->ledger : NULL;
+
+    if (l && token - 1 < l->count && (tag != token || l->at[token - 1].name != name_find(s->chat, to)))
+        ledger_fault(l, LEDGER_CORRUPT, token - 1, "its outcome names another message");
     if (s->chat)
         told(s, host, token - 1 < s->chat->ledger.count ? token - 1 : LEDGER_NONE, LEDGER_NONE, result);
 }

@@ -67,7 +67,7 @@ void chat_free(struct sim *s);
 
 /* Called by the host code of scenario.c. */
 void chat_heard(struct sim *s, uint32_t host, const struct phx_message *m);
-void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result);
+void chat_outcome(struct sim *s, uint32_t host, uint64_t token, uint64_t to, uint64_t tag, int result);
 void chat_member(struct sim *s, uint32_t host, uint64_t token, uint64_t to, int result, uint64_t left);
 void chat_writable(struct sim *s, uint32_t host, uint64_t to);
 void chat_conflict(struct sim *s, uint32_t host, struct phx_range range);

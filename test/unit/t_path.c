@@ -392,7 +392,7 @@ static void peer_that_dialled(int host, int last, int port)
               && connect(r.fd, (struct sockaddr *)&to, sizeof to) == 0,
           "from 127.0.0.%d", host);
     fcntl(r.fd, F_SETFL, O_NONBLOCK);
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
     size = raw_front(SPEC_ANSWER);
@@ -435,7 +435,7 @@ static void peer_that_was_dialled(int host, int last, int other)
     await(raw_front(SPEC_HELLO) > 0, PATIENCE);
     memcpy(r.hello, r.in + 8, 60);
     head(SPEC_ANSWER, 0, 0);
-    put(1, 2);
+    put(2, 2);
     put(0, 4);
     put_bytes(&r.id, 16);
     put(0, 8);

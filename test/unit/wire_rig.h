@@ -67,6 +67,7 @@ static inline size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_ma
     memset(&card, 0, sizeof card);
     card.flags = (uint8_t)below(4);
     card.window = 4096 + below(1 << 20);
+    memset(card.label, 'l', below(PHX_LABEL));
     card.address_count = (uint8_t)below(4);
     for (i = 0; i < card.address_count; i++)
         make_address(&card.address[i]);
@@ -168,6 +169,8 @@ static void make_summary(struct phx__writer *w)
 
     while (n-- > 0) {
         scatter(&line, sizeof line);
+        line.incarnation >>= 1;
+        line.seq >>= 1;
         phx__wire_route_put_summary_line(w, &line);
     }
     phx__wire_end(w, start);
@@ -276,9 +279,14 @@ static void make_fixed(struct phx__writer *w, int type)
     scatter(&h, sizeof h);
     h.first >>= 1;
     h.last |= (uint64_t)1 << 63;
+    h.incarnation >>= 1;
     scatter(&q, sizeof q);
+    q.incarnation >>= 1;
+    q.seq >>= 1;
     scatter(&b, sizeof b);
     scatter(&s, sizeof s);
+    s.incarnation >>= 1;
+    s.seq >>= 1;
     scatter(&p, sizeof p);
     switch (type) {
     case PHX__REFUSE: phx__wire_link_put(w, PHX__REFUSE, 0, 0, &(int){ -(int)(1 + below(65535)) }); break;
