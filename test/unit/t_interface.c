@@ -151,9 +151,7 @@ static void test_reasons(void)
     eventually(reason_at(&n[3], PHX_NODE_FAILED) == PHX_ETIMEDOUT, "until it has failed");
     hosts[host_count++] = &n[3];
     eventually(reason_at(&n[3], PHX_NODE_OK) == 0, "back again");
-    finish(&n[0]);
-    kill_node(&n[2]);
-    finish(&n[3]);
+    finish_all(n, 4);
 }
 
 /* A link of two streams' ends, as of an ssh pipe. */
@@ -184,7 +182,7 @@ static void test_others_lose(void)
     ok(reason_at(&n[2], PHX_NODE_OK) == 0 && look(&n[0], &n[2]).seen_us == 0, "never heard itself");
     kill_node(&n[2]);
     eventually(reason_at(&n[2], PHX_NODE_FAILED) == PHX_EUNREACH, "others lost it");
-    finish_all(n, 2);
+    finish_all(n, 3);
 }
 
 static const struct outcome *outcome_of(const struct node *of, uint64_t token)
