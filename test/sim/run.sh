@@ -146,6 +146,7 @@ bars() {
     full casts_tiny 8
     full leavers 16
     sh test/real/delivery.sh bars 60
+    sh test/real/hello.sh bars
     full bounded 4096 EVERY=1000000
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
