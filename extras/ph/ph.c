@@ -420,11 +420,11 @@ static void on_broken(phx *p, const struct phx_lost *lost, int broken, void *use
         h->user.on_broken(p, lost, broken, h->user.user);
 }
 
-static void on_done(phx *p, uint64_t token, int result, void *user)
+static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct ph *h = user;
 
-    h->user.on_done(p, token, result, h->user.user);
+    h->user.on_done(p, token, to, tag, result, h->user.user);
 }
 
 static void on_node(phx *p, const struct phx_node *node, void *user)

@@ -507,22 +507,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = l->behind = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;

@@ -226,6 +226,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }

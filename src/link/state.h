@@ -23,16 +23,19 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -163,6 +166,8 @@ struct phx__link_set {
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };

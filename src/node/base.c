@@ -172,14 +172,26 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
+{
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -190,7 +202,11 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
+        if (d->card != NULL)
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 

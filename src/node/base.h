@@ -39,6 +39,16 @@ PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
+/* ---- dead.c ---------------------------------------------------------------------------------- */
+
+/* If max_nodes are known and this is another one: forgets some that are dead, if there are any. */
+PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
+/* Forgets a node that routing has forgotten. */
+PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p);
+PHX_PRIVATE void phx__node_dead_due(phx *p);
+
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */

@@ -19,6 +19,9 @@
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define LINKS_REST (10 * PHX__SECOND)
+#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -77,7 +80,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
@@ -136,6 +139,7 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -163,7 +167,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* For phx_explain. */
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+static uint64_t links_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
+}
+
+/* For phx_explain, and for links_rest_until. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
@@ -178,9 +196,12 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
+    if (p->now - l->since >= LINKS_REST_MOST)
+        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -252,9 +273,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -394,7 +415,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -412,7 +433,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -476,6 +497,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -491,7 +514,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
     if (!near)
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
     if (err == 0)
@@ -522,7 +545,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -540,7 +563,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     /* The callback may have closed the node, or freed it. */
     if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
@@ -666,6 +689,10 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && links_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -709,7 +736,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -728,18 +755,22 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += links_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -918,7 +949,7 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;

@@ -69,6 +69,8 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -76,12 +78,14 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -144,7 +148,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;

@@ -163,6 +163,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -256,7 +257,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -364,23 +366,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
-
 static void step_watch_spares(phx *p)
 {
     if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
@@ -398,7 +383,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -408,8 +394,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -534,6 +519,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -546,9 +533,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -585,7 +574,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
@@ -614,8 +603,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

@@ -32,6 +32,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "os/os.h"
+#include "base/addr.h"
 #include "os/poll.h"
 
 #include <errno.h>
@@ -40,6 +41,10 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -209,10 +214,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -230,10 +235,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -391,9 +398,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -449,12 +456,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -475,7 +476,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -599,7 +600,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -660,12 +661,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }

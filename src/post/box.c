@@ -11,7 +11,7 @@
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
+ *                                                                              PHX_EEXPIRED ..
  * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
@@ -29,7 +29,7 @@
  *
  * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
  * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * its time limit passes then, that is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -67,24 +67,33 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *multicast, uint64_t to)
+void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
 {
-    uint32_t n = phx__post_box_promises(token, body);
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_box_promises(m->token, m->body);
     struct phx__outcome *o;
 
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_box_lost(p, 1 + m->rest, m->to, result);
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, multicast);
+        phx__post_store_multicast_drop(&p->store, m->multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = token;
+    o->token = m->token;
     o->result = result;
-    o->multicast = multicast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+    o->multicast = m->multicast;
+    o->to = m->to;
+    o->tag = m->tag;
+    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
 }
 
 int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
@@ -96,8 +105,11 @@ int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count, told = 0;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
@@ -107,7 +119,7 @@ void phx__post_box_tell(struct phx__post *p)
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
@@ -242,7 +254,7 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     p->pending.count -= 1 + m->rest;
     if (phx__post_box_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+    phx__post_box_outcome(p, m, result);
 }
 
 /* Ends what is queued behind `before`, or first. */
@@ -691,9 +703,18 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
+/* What its messages waited for when their time was over. */
+static int box_lateness(const struct phx__box *b)
+{
+    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
+        return PHX_ENOOWNER;
+    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
+    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
     uint32_t i, j, span;
 
@@ -706,9 +727,11 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+            box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->multicast, r->box->name);
+            phx__post_flow_message(o, i, &m);
+            m.body = NULL;
+            phx__post_box_outcome(p, &m, box_lateness(r->box));
             for (j = i; j < i + span; j++) {
                 phx__post_flow_at(o, j)->multicast = NULL;
                 phx__post_flow_at(o, j)->token = 0;
@@ -752,7 +775,8 @@ static void box_expire_held(struct phx__post *p)
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
+                           box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);

@@ -155,7 +155,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
+        phx__post_box_outcome(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -179,9 +179,9 @@ static void post_run_waiters(struct phx__post *p)
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
-           || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
+           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p)

@@ -25,7 +25,7 @@ struct phx__post_ops {
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, int result);
+    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(void *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
@@ -37,6 +37,8 @@ struct phx__post_ops {
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+    /* So many messages without a token were lost since the last call, the last one to this name, because. */
+    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
     /* How often the application may be called before this is asked again; 0: not in this step, of which
      * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
     uint32_t (*calls)(void *ctx, int share);
@@ -111,8 +113,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *multicast; /* of a member of one: */
-    uint64_t to;
+    struct phx__multicast *multicast; /* of a member of one */
+    uint64_t to, tag;
 };
 
 /* A queue with room for all outcomes that were promised. */
@@ -120,6 +122,11 @@ struct phx__post_outcomes {
     struct phx__outcome *list;
     uint32_t first, count, capacity;
     size_t promised;
+    struct {
+        uint32_t count; /* messages without a token that were lost and not told; the last one: */
+        int result;
+        uint64_t to;
+    } lost;
 };
 
 /* Mailboxes by state; others are listed with their peer. */

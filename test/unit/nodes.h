@@ -51,7 +51,7 @@ struct mail {
 };
 
 struct outcome {
-    uint64_t token;
+    uint64_t token, to, tag;
     int result;
 };
 
@@ -140,13 +140,15 @@ static inline void saw_message(phx *p, const struct phx_message *m, void *user)
         n->hook(n, m);
 }
 
-static inline void saw_done(phx *p, uint64_t token, int result, void *user)
+static inline void saw_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct node *n = user;
 
     (void)p;
     n->outcomes = one_more(n->outcomes, n->outcome_count, sizeof *n->outcomes);
     n->outcomes[n->outcome_count].token = token;
+    n->outcomes[n->outcome_count].to = to;
+    n->outcomes[n->outcome_count].tag = tag;
     n->outcomes[n->outcome_count++].result = result;
 }
 

@@ -238,7 +238,7 @@ static inline int raw_is_linked(const struct node *victim)
 static inline int raw_link(const struct node *victim)
 {
     raw_begin(victim);
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
     raw_proof("phoenix", "", 0);

@@ -165,12 +165,11 @@ static void cost_message(phx *p, const struct phx_message *m, void *user)
     s->got++;
 }
 
-static void cost_done(phx *p, uint64_t token, int result, void *user)
+static void cost_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct side *s = user;
 
-    (void)p;
-    (void)token;
+    (void)p, (void)token, (void)to, (void)tag;
     s->done += result == PHX_OK;
 }
 

@@ -268,19 +268,19 @@ static void stranger_proof(void)
 
 static void stranger_twice(void)
 {
-    raw_hello("phoenix", 1, 1);
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
+    raw_hello("phoenix", 2, 2);
 }
 
 static void stranger_magic(void)
 {
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     b.at[b.frame + 8] ^= 1;
 }
 
 static void stranger_hurry(void)
 {
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     stranger_update();
 }
 
@@ -342,7 +342,7 @@ static void test_log_once(void)
     }
     ok(logged(&n[0], phx_strerror(PHX_EPROTO), "") == 1, "20 times the same from one host: one line");
     raw_begin(&n[0]);
-    raw_hello("other", 1, 1);
+    raw_hello("other", 2, 2);
     raw_send();
     await(raw_is_closed(), PATIENCE);
     raw_finish();
@@ -428,7 +428,7 @@ static void try_refusal(const char *what, const char *cluster, int version, int 
     raw_begin(&n[0]);
     if (reason == PHX_ESELF)
         r.id = n[0].id;
-    raw_hello(cluster, version, version + 1);
+    raw_hello(cluster, version, version == 2 ? 3 : version);
     raw_send();
     if (spoil) {
         await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
@@ -447,14 +447,14 @@ static void test_hellos(void)
     uint64_t start;
 
     begin_pair(&c);
-    try_refusal("another version", "phoenix", 2, 0, PHX_EVERSION);
-    try_refusal("another cluster", "phoenix2", 1, 0, PHX_ECLUSTER);
-    try_refusal("its own id", "phoenix", 1, 0, PHX_ESELF);
-    try_refusal("a PROOF with a bad mac", "phoenix", 1, 1, PHX_EKEY);
+    try_refusal("version 1", "phoenix", 1, 0, PHX_EVERSION);
+    try_refusal("another cluster", "phoenix2", 2, 0, PHX_ECLUSTER);
+    try_refusal("its own id", "phoenix", 2, 0, PHX_ESELF);
+    try_refusal("a PROOF with a bad mac", "phoenix", 2, 1, PHX_EKEY);
 
     raw_begin(&n[0]);
     start = phx_now_us();
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     b.size = 30;
     raw_send();
     eventually(raw_is_closed(), "half a HELLO and silence: closed");
@@ -462,7 +462,7 @@ static void test_hellos(void)
     raw_finish();
 
     raw_begin(&n[0]);
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     eventually(raw_front(SPEC_ANSWER) > 0 && raw_is_closed(),
                "HELLO and silence: closed, promise 34");
@@ -648,9 +648,10 @@ static void begin_rivals(const int *ports, int count)
     put(0, 1);
     put(1, 1); /* CARD */
     put(2, 4); /* card_version */
-    put(10 + 7 * (uint64_t)count, 4);
+    put(11 + 7 * (uint64_t)count, 4);
     put(1, 1);
     put(65536, 4);
+    put(0, 1); /* no label */
     put((uint64_t)count, 1);
     for (i = 0; i < count; i++) {
         put(4, 1);
@@ -676,7 +677,7 @@ static void raw_answer(int fd)
 
     check(recv(fd, hello, 68, MSG_WAITALL) == 68, "a HELLO has come");
     head(SPEC_ANSWER, 0, 0);
-    put(1, 2);
+    put(2, 2);
     put(0, 4);
     put_bytes(&r.id, 16);
     put(0, 8);
@@ -708,7 +709,7 @@ static void test_one_link(void)
     for (i = 0; i < 2; i++)
         fds[i] = accept(listeners[i], NULL, NULL);
     go_on(50 * MS); /* both dials are connected */
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     go_on(100 * MS);
     ok(raw_front(SPEC_ANSWER) == 0 && raw_refused() == 0,
@@ -748,7 +749,7 @@ static void test_dead_dial(void)
     } else {
         begin_rivals(&port, 1);
         start = phx_now_us();
-        raw_hello("phoenix", 1, 1);
+        raw_hello("phoenix", 2, 2);
         raw_send();
         await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
         raw_proof("phoenix", "", 0);

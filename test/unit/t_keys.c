@@ -354,7 +354,7 @@ static void put_hmac(const char *label, const struct phx_key *key, const void *x
 
 static size_t get_answer(void)
 {
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
     return raw_front(SPEC_ANSWER);

@@ -64,9 +64,9 @@ static void saw_node(phx *p, const struct phx_node *node, void *user)
     happens(p, world.silent == *(int *)user && world.silent == 2 && node->hops == 1);
 }
 
-static void saw_done(phx *p, uint64_t token, int result, void *user)
+static void saw_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
-    (void)p, (void)token, (void)user;
+    (void)p, (void)token, (void)to, (void)tag, (void)user;
     world.outcomes++;
     world.result = result;
 }
