@@ -160,7 +160,12 @@ static void step_host(struct world *w, struct world_host *h)
         return;
     }
     h->steps++;
+    h->spent_us = 0;
     left = h->app.step(h->app.state, w->now);
+    if (h->spent_us > h->spent_most)
+        h->spent_most = h->spent_us;
+    if (h->spent_us)
+        h->stalled_until = w->now + h->spent_us;
     if (left < 0)
         world_fail(w, "host %u: step returned %d (%s)", (unsigned)h->index, left,
                    phx_strerror(left));
@@ -378,6 +383,11 @@ void world_power(struct world *w, uint32_t host, int on)
         end_process(h);
     }
     h->powered = on;
+}
+
+void world_spend(struct world *w, uint32_t host, uint64_t us)
+{
+    w->hosts[host].spent_us += us;
 }
 
 void world_stall(struct world *w, uint32_t host, uint64_t us)

@@ -150,6 +150,7 @@ struct world_host {
     struct world_rng rng;
     uint64_t step_at; /* the one step event that counts */
     uint64_t stalled_until;
+    uint64_t spent_us, spent_most; /* by callbacks of the step at hand, and of any; see world_spend */
     struct world_slot *slots;
     uint32_t slot_count, slot_capacity, handles;
     int free_slot, ready_first, ready_last;
@@ -248,6 +249,8 @@ void world_crash(struct world *w, uint32_t host);
 void world_end(struct world *w, uint32_t host);
 /* Power: off takes the process with it and says nothing to anybody. */
 void world_power(struct world *w, uint32_t host, int on);
+/* A callback takes this long: os.now goes on meanwhile, and the next step comes that much later. */
+void world_spend(struct world *w, uint32_t host, uint64_t us);
 /* No steps for a while. */
 void world_stall(struct world *w, uint32_t host, uint64_t us);
 /* WORLD_PAIR_* from a to b, on or off. */
