@@ -17,9 +17,6 @@
 #define LINKS_NEAR_PATIENCE (500 * PHX__MS)
 #define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
-/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
-#define LINKS_REST (10 * PHX__SECOND)
-#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -171,43 +168,6 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
- * other ways, or was found there at once, lost what was sent, and neither end was late. */
-static uint64_t links_rest_until(const phx *p, uint32_t node)
-{
-    const struct phx__history *h = phx__node_history(p, node);
-    uint64_t since;
-
-    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
-        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
-        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
-        return 0;
-    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
-}
-
-/* For phx_explain, and for links_rest_until. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= LINKS_REST_MOST)
-        past->rests = 0;
-}
-
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -232,7 +192,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
@@ -714,7 +674,7 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
-    if (old == NULL && links_rest_until(p, node) > p->now) {
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
@@ -795,7 +755,7 @@ static int links_up(phx *p, struct phx__link *l)
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
-        past->rests += links_rest_until(p, l->peer) != 0;
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
