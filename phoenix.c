@@ -3651,6 +3651,7 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -20470,6 +20471,11 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
  * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
  * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
@@ -20480,7 +20486,7 @@ uint32_t phx__node_calls(void *ctx, int share)
 {
     phx *p = ctx;
     struct phx__step *s = &p->step;
-    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
 
     if (s->free_later)
@@ -22280,11 +22286,11 @@ void phx__node_links_admit(phx *p)
     links_look_again(p, next);
     if (l == NULL)
         return;
-    began = phx_now_us();
+    began = phx__node_clock(p);
     p->links.door.waiting--;
     l->in.turn = 0;
     phx__node_links_read(p, l);
-    phx__node_door_charge(p, phx_now_us() - began);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
     p->step.more |= p->links.door.waiting > 0;
 }
 
@@ -23269,8 +23275,6 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    if (!step_has_news(p))
-        return;
     while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -23405,12 +23409,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    phx__node_links_admit(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
+    if (step_has_news(p))
+        step_settle(p);
     if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
@@ -23418,7 +23425,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    phx__node_links_write(p);
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
     step_tell_log(p);
