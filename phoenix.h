@@ -24,6 +24,8 @@
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
  *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
  *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
+ *  - NULL in place of a node or of where to put something: calls that return an int say PHX_EINVAL, counts
+ *    are 0, phx_deadline and phx_timeout_ms say never, the others do nothing.
  *  - After fork a node is the parent's. The child leaves it alone, and best calls exec: a second process on
  *    the same connections would speak into the same streams, with the same random numbers.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
@@ -83,11 +85,11 @@ extern "C" {
     X(OK, 0, "success")                                                                            \
     X(EINVAL, -1, "invalid argument")                                                              \
     X(ENOMEM, -2, "out of memory, or over cfg.mem_limit")                                          \
-    X(EAGAIN, -3, "queue full or out of credit: wait for on_writable")                             \
+    X(EAGAIN, -3, "not now: a queue is full (wait for on_writable), or it is being tried")         \
     X(ESTATE, -4, "this call may not be made now")                                                 \
     X(ERANGE, -5, "bad range of names: first is above last")                                       \
     X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
-    X(ENOTFOUND, -7, "no such node, name or token")                                                \
+    X(ENOTFOUND, -7, "no such node, name, token or address")                                       \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
     X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
     X(ESCHEME, -10, "unknown address scheme: tcp://, tls:// and unix:// are known")                 \
@@ -101,7 +103,7 @@ extern "C" {
     X(EUNREACH, -18, "network or host unreachable")                                                \
     X(ERESET, -19, "connection reset or closed by the peer")                                       \
     X(EMFILE, -20, "out of file descriptors")                                                      \
-    X(EIO, -21, "operating system error")                                                          \
+    X(EIO, -21, "operating system error, or no random bytes")                                      \
     X(EPROTO, -22, "peer broke the protocol")                                                      \
     X(EVERSION, -23, "another version: of the peer's protocol, or of phoenix.h")                   \
     X(ECLUSTER, -24, "peer belongs to another cluster")                                            \
@@ -273,7 +275,7 @@ struct phx_ready {
 /* The door to the operating system. Handles are small non-negative integers of the world's choosing;
  * the built-in world uses descriptors. Every function returns 0 or a count, or a negative enum
  * phx_error, and none may block but resolve. The simulated network in test/sim is another world. */
-#define PHX_OS_VERSION 1
+#define PHX_OS_VERSION 2
 struct phx_os {
     int version; /* PHX_OS_VERSION */
     void *world;
@@ -294,10 +296,12 @@ struct phx_os {
     int (*resolve)(void *world, const char *host, struct phx_address *out, int capacity);
     int (*fd)(void *world);    /* one descriptor readable when wait has something; or PHX_ENOTSUP */
     int (*wake)(void *world);  /* make fd readable; async-signal-safe */
-    void (*free)(void *world); /* the node is done with the world; may be NULL */
+    void (*free)(void *world); /* the node is done with the world; may be NULL. Not called if phx_new fails */
     /* As recv, spread over several places in turn; may be NULL. With it large messages are received
      * straight into place, and without it they are copied once more. */
     long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
+    /* A clock in microseconds that goes on while callbacks run, to time them with; NULL: phx_now_us. */
+    uint64_t (*now)(void *world);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -406,12 +410,15 @@ struct phx_config {
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
-    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
+    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
+                           whose path lost messages is reached through others for 10 s to 10 min */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
-                             PHX_ELIMIT; default 4096, less is fine where descriptors are few. No node has
-                             more than 65,535 neighbours */
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
+                             limit by itself where they run out. One whom nobody else leads to is let in for
+                             a moment, to learn of others, and links that both sides can do without are given
+                             up, but for those of phx_join and phx_adopt. At most 65,535 neighbours */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
                             is received in place up to 1 MiB */
@@ -462,6 +469,8 @@ struct phx_config {
     void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
     /* The outcome of phx_trace. */
     void (*on_trace)(phx *p, const struct phx_trace *trace, void *user);
+    /* A line for people. Of levels up to PHX_LOG_INFO there are at most 20 in a second, whatever others do:
+     * then one says how many were left out. Lines come shortly after what they tell of. */
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
@@ -515,7 +524,9 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
 /* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
- * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes; that of "all interfaces" is
+ * 0.0.0.0 or, for IPv6 alone, [::] for all interfaces. IPv6 addresses that map an IPv4 one are PHX_ENOADDR,
+ * and link-local ones, which want an interface, cannot be used. The address is passed on to all; that of
+ * "all interfaces" is
  * learnt from this node's TCP links, so a node whose links are all adopted ones (ssh, pipes) tells nobody
  * where it is: listen at the machine's own address, or call phx_advertise. Up to 8 listeners. Resolves
  * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
@@ -540,17 +551,19 @@ int phx_join(phx *p, const char *address);
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
  * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
  * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
- * connection with another machine, and there is no key. */
+ * connection with another machine, and there is no key. PHX_EINVAL: not connected, nothing that can be waited
+ * for (a file, a directory), or the node's own, which then stays as it is. */
 enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
- * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
- * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
- * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
+/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a tenth
+ * of detector.interval_us in all, and one callback more; what is left is for the next step. ready: pollfds
+ * filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready with one
+ * system call, or begin with the link that alone was ready at all of the last looks. n == 0 with ready !=
+ * NULL says that nothing is ready: the cheap way to let go what was just sent, before the host sleeps.
+ * Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
@@ -748,7 +761,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity);
 
 /* Counters since the start, and sizes now. */
 struct phx_stats {
-    uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
+    uint64_t steps, os_calls; /* os_calls: of struct phx_os, but fd, wake and free */
     uint64_t bytes_in, bytes_out, frames_in, frames_out;
     uint64_t messages_in, messages_out; /* the application's, delivered here and sent here */
     uint64_t relayed_frames, relayed_bytes;

@@ -114,10 +114,10 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
 
-/* How often this neighbour must receive something. */
+/* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
+    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -347,6 +347,10 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
+    if (l != NULL && l->behind) {
+        phx__detect_received(d, node, now);
+        l = phx__detect_link_of(d, node);
+    }
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
@@ -563,6 +567,17 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     l->silent = l->asked = 0;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
+}
+
+void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now)
+{
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
+
+    if (l == NULL)
+        return;
+    l->behind = (uint8_t)yes;
+    detect_set_timer(d, l, now);
+    phx__detect_received(d, node, now);
 }
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)

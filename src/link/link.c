@@ -7,8 +7,8 @@
 #include "link/link.h"
 #include "link/place.h"
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -133,6 +133,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -229,14 +233,30 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
     size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
     if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
         room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -253,6 +273,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;
@@ -298,7 +320,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }

@@ -7,6 +7,7 @@ struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;
     uint32_t count, capacity;
     uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+    uint32_t trimmed; /* the last one stands for all from there on; of the dead only */
 };
 
 struct phx__names_segment {

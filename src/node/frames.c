@@ -281,7 +281,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+        || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
     l->card.size += c.size;
@@ -298,6 +299,24 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
         return PHX_EPROTO;
     e->card = l->card.data;
     e->card_size = l->card.size;
+    return 0;
+}
+
+/* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
+ * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
+static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
+
+    if (e->card == NULL || (d != NULL && e->card_version <= d->card_version)
+        || phx__mem_has_room_for_cards(&p->mem, 4 * (size_t)e->card_size, 4))
+        return 0;
+    if (phx__id_equal(&e->id, &l->id))
+        return PHX_ENOMEM;
+    if (d == NULL)
+        return PHX_ELIMIT;
+    e->card = NULL;
+    e->card_version = d->card_version;
     return 0;
 }
 
@@ -338,8 +357,10 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        phx__node_dead_make_room(p, &e.id);
         changed = p->route.changed.count;
-        got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if ((got = frames_fit_card(p, l, &e)) == 0)
+            got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (e.card != NULL && p->route.changed.count > changed)
             phx__node_frames_charge_names(p);
         if (got == PHX_ENOMEM)
@@ -450,6 +471,12 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* What there is no time for stays where it is. */
+static int frames_later(int err)
+{
+    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
+}
+
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -461,7 +488,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return err;
+    return frames_later(err);
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -482,7 +509,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
+    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

@@ -40,6 +40,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -303,7 +307,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -361,6 +365,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
+    phx__dial_rekeyed(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
@@ -446,7 +451,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
                                   wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);

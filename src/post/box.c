@@ -96,18 +96,26 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
 }
 
+int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
+}
+
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
     p->outcomes.lost.count = 0;
     if (lost > 0)
         p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    while (n-- > 0) {
+    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
+        p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)

@@ -12,6 +12,8 @@ PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__me
 /* Messages of which nobody waits for the outcome were lost: that is told once for all. */
 PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {

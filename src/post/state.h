@@ -39,6 +39,9 @@ struct phx__post_ops {
     void (*abandon)(void *ctx, void *buffer, size_t size);
     /* So many messages without a token were lost since the last call, the last one to this name, because. */
     void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    /* How often the application may be called before this is asked again; 0: not in this step, of which
+     * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
+    uint32_t (*calls)(void *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -143,6 +146,9 @@ struct phx__post_waiting {
     struct phx__waiter *room, *owner, *ready;
 };
 
+/* What comes later in a step is left some of the time that callbacks may take in all. */
+enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -161,6 +167,7 @@ struct phx__post {
     uint64_t epochs; /* given out since the start */
     uint64_t lives;  /* of peers, too */
     uint32_t again_timer;
+    uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
@@ -176,6 +183,7 @@ struct phx__post {
         uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
         struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
         int unseen;           /* set by ops.message: nobody was shown the message */
+        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
     } recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */

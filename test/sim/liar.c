@@ -86,7 +86,7 @@ static void put_card(struct liar *l, int flags, uint32_t count, uint64_t first, 
 
     liar_put(l, (uint64_t)flags, 1);
     liar_put(l, 65536, 4);
-    liar_put(l, 0, 1);
+    liar_put(l, 0, 2); /* no label, no address */
     liar_put(l, count, 4);
     for (i = 0; i < count; i++) {
         liar_put(l, first + 2 * (uint64_t)i, 8);

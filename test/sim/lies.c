@@ -97,12 +97,12 @@ static void heard(phx *p, const struct phx_message *m, void *user)
     said->heard_at = n->s->w->now;
 }
 
-static void told(phx *p, uint64_t token, int result, void *user)
+static void told(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct sim_node *n = user;
     struct said *said = token > 0 && token <= rig.count ? &rig.at[token - 1] : NULL;
 
-    (void)p;
+    (void)p, (void)to, (void)tag;
     n->outcomes++;
     world_hash(n->s->w, token, (uint64_t)(int64_t)result);
     if (!said || said->told || result != PHX_OK || !said->heard_at)

@@ -130,7 +130,7 @@ static inline void known_begin(struct known *k, size_t mem_limit, uint32_t max_n
     struct phx_os os = { PHX_OS_VERSION, NULL,       none_listen, none_accept, none_dial,
                          none_finish,    none_local, none_send,   none_recv,   none_close,
                          none_watch,     none_wait,  none_random, none_resolve, none_fd,
-                         none_wake,      NULL,       NULL };
+                         none_wake,      NULL,       NULL,      NULL };
     struct phx_alloc alloc = { test_alloc, NULL };
     struct phx_config c;
 

@@ -178,7 +178,7 @@ static void cost_begin(struct side *s)
     struct phx_os hooks = { PHX_OS_VERSION, NULL,        cost_listen, cost_accept, cost_dial,
                             cost_finish,    cost_local,  cost_send,   cost_recv,   cost_close,
                             cost_watch,     cost_wait,   cost_random, cost_resolve, cost_fd,
-                            cost_wake,      cost_free,   cost_recvv };
+                            cost_wake,      cost_free,   cost_recvv,  NULL };
     struct phx_config cfg;
 
     memset(s, 0, sizeof *s);

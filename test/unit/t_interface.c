@@ -254,8 +254,194 @@ static void test_outcomes(void)
     finish_all(n, 2);
 }
 
+/* ---- A world of the host's ------------------------------------------------------------------- */
+
+/* It has one listener and no peers. */
+static struct {
+    unsigned long calls, frees;
+} host;
+
+static int host_listen(void *w, struct phx_address *at, int *handle)
+{
+    (void)w, (void)at;
+    host.calls++;
+    *handle = 7;
+    return at->port == 13 ? PHX_EINUSE : 0;
+}
+
+static int host_accept(void *w, int listener, int *handle, struct phx_address *from)
+{
+    (void)w, (void)listener, (void)handle, (void)from;
+    host.calls++;
+    return PHX_EAGAIN;
+}
+
+static int host_dial(void *w, const struct phx_address *to, int *handle)
+{
+    (void)w, (void)to;
+    host.calls++;
+    *handle = 8;
+    return 0;
+}
+
+static int host_finish(void *w, int handle)
+{
+    (void)w, (void)handle;
+    host.calls++;
+    return PHX_EREFUSED;
+}
+
+static int host_local(void *w, int handle, struct phx_address *out)
+{
+    (void)w, (void)handle, (void)out;
+    host.calls++;
+    return PHX_ENOTSUP;
+}
+
+static long host_send(void *w, int handle, const struct iovec *iov, int count)
+{
+    (void)w, (void)handle, (void)iov, (void)count;
+    host.calls++;
+    return PHX_EAGAIN;
+}
+
+static long host_recv(void *w, int handle, void *data, size_t size)
+{
+    (void)w, (void)handle, (void)data, (void)size;
+    host.calls++;
+    return PHX_EAGAIN;
+}
+
+static void host_close(void *w, int handle)
+{
+    (void)w, (void)handle;
+    host.calls++;
+}
+
+static int host_watch(void *w, int handle, int events)
+{
+    (void)w, (void)handle, (void)events;
+    host.calls++;
+    return 0;
+}
+
+static int host_wait(void *w, struct phx_ready *out, int capacity)
+{
+    (void)w, (void)out, (void)capacity;
+    host.calls++;
+    return 0;
+}
+
+static int host_random(void *w, void *out, size_t size)
+{
+    (void)w;
+    host.calls++;
+    memset(out, 0x5a, size);
+    return 0;
+}
+
+static int host_resolve(void *w, const char *name, struct phx_address *out, int capacity)
+{
+    (void)w, (void)name, (void)out, (void)capacity;
+    host.calls++;
+    return PHX_ERESOLVE;
+}
+
+static int host_fd(void *w)
+{
+    (void)w;
+    return PHX_ENOTSUP;
+}
+
+static int host_wake(void *w)
+{
+    (void)w;
+    return 0;
+}
+
+static void host_free(void *w)
+{
+    (void)w;
+    host.frees++;
+}
+
+static const struct phx_os host_os = {
+    PHX_OS_VERSION, NULL, host_listen, host_accept, host_dial, host_finish, host_local, host_send, host_recv,
+    host_close, host_watch, host_wait, host_random, host_resolve, host_fd, host_wake, host_free, NULL
+};
+
+static void test_host_world(void)
+{
+    /* Goal: phx_new that fails leaves the host's world to the host, and stats.os_calls counts the calls that
+     * were made. Method: a world that counts, with each allocation failing in turn; then a few calls. */
+    struct test_heap heap;
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx_config c;
+    struct phx_stats s;
+    phx *p = NULL;
+    long k;
+    int i;
+
+    phx_config_init(&c);
+    c.os = &host_os;
+    c.alloc = &alloc;
+    for (k = 1; p == NULL && k < 1000; k++) {
+        memset(&heap, 0, sizeof heap);
+        heap.fail_at = k;
+        memset(&host, 0, sizeof host);
+        if (phx_new(&p, &c, 0) != 0)
+            check(host.frees == 0 && test_heap_is_clean(&heap), "allocation %ld fails", k);
+    }
+    ok(p != NULL && k > 10 && host.frees == 0, "%ld failures, and none frees the world", k - 2);
+    heap.fail_at = 0;
+    check(phx_listen(p, "tcp://127.0.0.1:7000") == 0 && phx_listen(p, "tcp://127.0.0.1:13") == PHX_EINUSE
+              && phx_listen(p, "tcp://nowhere.example:1") == PHX_ERESOLVE
+              && phx_join(p, "tcp://127.0.0.1:7001") == 0, "calls");
+    for (i = 0; i < 100; i++)
+        phx_step(p, (uint64_t)i * 100 * MS, NULL, 0);
+    phx_stats(p, &s);
+    ok(s.dials > 2 && s.os_calls == host.calls, "%lu calls were made, %lu counted", host.calls,
+       (unsigned long)s.os_calls);
+    phx_free(p);
+    ok(host.frees == 1 && test_heap_is_clean(&heap), "phx_free frees it");
+}
+
+static void test_null(void)
+{
+    /* Goal: no call breaks for want of a node or a place. Method: each of them. */
+    struct phx_detector d = { 1, 2, 3, 4, 5 };
+    struct pollfd fd;
+    struct phx_id id;
+
+    ok(phx_step(NULL, 0, NULL, 0) == PHX_EINVAL && phx_fds(NULL, &fd, 1) == PHX_EINVAL
+           && phx_fd(NULL) == PHX_EINVAL && phx_wake(NULL) == PHX_EINVAL && phx_busy(NULL, 0) == PHX_EINVAL
+           && phx_closed(NULL) == PHX_EINVAL && phx_close(NULL, 0) == PHX_EINVAL
+           && phx_stats(NULL, NULL) == PHX_EINVAL,
+       "of what returns an int");
+    ok(phx_deadline(NULL) == UINT64_MAX && phx_timeout_ms(NULL, 0) == -1, "never");
+    ok(phx_nodes(NULL, NULL, 0) == 0 && phx_links(NULL, NULL, 0) == 0 && phx_routes(NULL, NULL, 0) == 0
+           && phx_names(NULL, NULL, NULL, 0) == 0 && phx_broken(NULL, 0, 1, NULL, 0) == 0
+           && phx_pending(NULL) == 0,
+       "counts are 0");
+    phx_get_detector(NULL, &d);
+    phx_self(NULL, &id);
+    phx_free(NULL);
+    phx_config_init_as(NULL, sizeof(struct phx_config), PHX_VERSION_NUMBER);
+    begin(&n[0], NULL);
+    phx_get_detector(n[0].p, NULL);
+    phx_self(n[0].p, NULL);
+    ok(d.monitors == 1 && phx_nodes(n[0].p, NULL, 5) == 0 && phx_links(n[0].p, NULL, 5) == 0
+           && phx_routes(n[0].p, NULL, 5) == 0 && phx_names(n[0].p, NULL, NULL, 0) == 0
+           && phx_names(n[0].p, &n[0].id, NULL, 5) == 0 && phx_fds(n[0].p, NULL, 5) == PHX_EINVAL
+           && phx_stats(n[0].p, NULL) == PHX_EINVAL && phx_broken(n[0].p, 0, 1, NULL, 5) == 0,
+       "nowhere to put it");
+    finish(&n[0]);
+}
+
 int main(void)
 {
+    test_host_world();
+    test_null();
     test_versions();
     test_labels();
     test_reasons();
