@@ -559,6 +559,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -721,6 +722,7 @@ struct phx__claim {
 };
 #define PHX__CARD_RELAYS 1u
 #define PHX__CARD_LEFT 2u
+#define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
 struct phx__card {
@@ -738,8 +740,6 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
-/* Of a card that get_card took. */
-PHX_PRIVATE void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL]);
 PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
@@ -810,6 +810,9 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+};
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -1115,8 +1118,7 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
- * block. */
+ * not fit), PHX_ECERT (own certificate not valid today, by no CA, or unfit), PHX_ENOMEM. May block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1195,6 +1197,7 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
@@ -1217,6 +1220,7 @@ struct phx__link_in {
     uint8_t resting; /* its control frames cost too much: not read until the timer */
     uint8_t held;    /* the stash is whole frames, for which the last step had no time */
     uint8_t waits;   /* for time: it is held, or not read yet */
+    uint8_t turn;    /* waits for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -1624,6 +1628,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
@@ -1748,6 +1753,8 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+/* Is there another way to this neighbour, as far as is known? */
+PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
 /* ---- For advert.c */
 
@@ -1791,7 +1798,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t claims; /* from so many it was built last ... */
+#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -2340,6 +2348,8 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
+/* ... because one side has too many, and both can do without: it rests. */
+PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -2351,6 +2361,8 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
+/* This node has other keys: who refused it, or was refused, may not do so now. */
+PHX_PRIVATE void phx__dial_rekeyed(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
@@ -2514,8 +2526,6 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
-/* The tag of the message that ends with this record, which is or was the flow's lowest. */
-PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -3439,6 +3449,14 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -3450,6 +3468,7 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
@@ -3470,6 +3489,7 @@ struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
     uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -3484,6 +3504,7 @@ struct phx__peers {
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -3521,10 +3542,6 @@ struct phx__step {
     int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
-struct phx__own_texts {
-    char cluster[65], label[PHX_LABEL];
-};
-
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -3549,7 +3566,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -3569,6 +3586,23 @@ PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* door.c */
+/* When there is room for one more link that is not authenticated; 0: now. */
+PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
+/* Descriptors have run out. */
+PHX_PRIVATE void phx__node_door_is_short(phx *p);
+/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
+PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
+PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
+/* When to look again; UINT64_MAX: no need. */
+PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
+/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
+/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
+PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
+PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
@@ -3610,6 +3644,8 @@ PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
@@ -3666,6 +3702,8 @@ PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
 PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+/* One of those who wait for their turn to begin with TLS. */
+PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_links_write(phx *p);
 PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
@@ -6401,7 +6439,6 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_ADDRESS_MAX 105u
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
-#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6486,13 +6523,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
-}
-
-void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
-{
-    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
-    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
-    out[data[WIRE_LABEL_AT]] = 0;
 }
 
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
@@ -6697,6 +6727,10 @@ static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
 };
 
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
+};
+
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
@@ -6744,6 +6778,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
@@ -6921,7 +6956,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
     if (epoll_ctl(w->queue, first, handle, &e) != 0
         && ((errno != ENOENT && errno != EEXIST)
             || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_poll_error(errno);
+        return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     /* Without memory for it each change costs a call more. */
     if (i >= w->known_capacity
         && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
@@ -7146,6 +7181,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #define _GNU_SOURCE 1
 #endif
 /* include "os/os.h" */
+/* include "base/addr.h" */
 /* include "os/poll.h" */
 
 #include <errno.h>
@@ -7387,8 +7423,8 @@ void phx__os_wake_drain(const struct phx_os *os)
 
 /* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
  * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
- * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
- * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+ * and only the file that was tried: it is compared again. Where there is no os_lock_path, two processes that
+ * start at one path in the same microseconds can still remove each other's. */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -7406,6 +7442,38 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
+}
+
+/* A name that one process at a time can have for each path, until it closes what this returns: between bind
+ * and listen a socket looks stale. -1: there is nothing of the kind here. */
+static int os_lock_path(const char *path)
+{
+#ifdef __linux__
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t head = (size_t)(base - path), size = strlen(base);
+    struct sockaddr_un name;
+    struct stat dir;
+    int fd;
+    memset(&name, 0, sizeof name);
+    memcpy(name.sun_path, path, head);
+    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+        return phx__os_poll_error(errno);
+    memset(&name, 0, sizeof name);
+    name.sun_family = AF_UNIX;
+    memcpy(name.sun_path + 1, "phoenix/path", 12);
+    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
+        int err = phx__os_poll_error(errno);
+        close(fd);
+        return err;
+    }
+    return fd;
+#else
+    (void)path;
+    return -1;
+#endif
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -7442,7 +7510,9 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     /* One port can then be had for both families, by two listeners. */
     if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_poll_error(errno);
-    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
+    if (bind(fd, &a->any, size) == 0)
+        return 0;
+    return errno == EINVAL ? PHX_ENOADDR : phx__os_poll_error(errno); /* see phx_listen */
 }
 
 /* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
@@ -7475,14 +7545,19 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = phx__os_pack(at, &a, &size);
+    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
+        return lock;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
+        close(lock);
         return fd;
+    }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
         err = phx__os_poll_error(errno);
+    close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {
@@ -7569,12 +7644,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -7595,7 +7664,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -7719,7 +7788,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -8539,22 +8608,9 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
 }
 
-/* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
-{
-    (void)self, (void)data, (void)size;
-    return 0;
-}
-
-static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
-                          unsigned char *data, size_t hash_size, size_t size)
-{
-    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
-    return 0;
-}
-
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
-                                                             tls_no_exchange, tls_no_sign };
+/* Then the chosen one acts, so the other two are never called. */
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
+                                                             NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -9032,11 +9088,10 @@ const char *phx__tls_why(const struct phx__tls *t)
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
  * route changes.
  *
- * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
- * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
- * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
- * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
- * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -9251,8 +9306,9 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may link
- * with whom is decided by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
+ * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
+ * by the node, in `judge`. */
 /* include "link/hello.h" */
 /* include "link/out.h" */
 
@@ -9332,13 +9388,26 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
+static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__pad pad;
+    struct phx__writer w;
+    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
+
+    if (err != 0)
+        return err;
+    memset(&pad, 0, sizeof pad);
+    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
+    return phx__link_out_control_end(s, l, &w);
+}
+
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
 
-    if (err != 0)
+    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
@@ -9463,6 +9532,8 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
+    if (l->hello->padded) /* the way back was not tried */
+        return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
     key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
@@ -9500,6 +9571,10 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
+    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
+        l->hello->padded = !l->dialer;
+        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
+    }
     if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
         return hello_on_proof(s, l, f);
     return PHX_EPROTO;
@@ -9849,8 +9924,8 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* include "link/link.h" */
 /* include "link/place.h" */
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -9861,18 +9936,16 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
- * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
-/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
- * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
- * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
- * networks that start: a link that brings 1,500 units then never rests. */
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
 #define LINK_ALL_US 20u
 #define LINK_ALL_OWED_US (4 * PHX__SECOND)
 #define LINK_ALL_STEP_US (500 * PHX__MS)
@@ -10081,9 +10154,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
-        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -10163,7 +10237,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
@@ -11155,6 +11229,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
     n->neighbourhood = b->around;
+    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -11223,7 +11298,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -11578,6 +11653,20 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
 
     return j != NULL && advert_adjacent(r, node, j) > 0;
+}
+
+/* Nobody advertises to us a way to our own neighbours. But a neighbour says how many neighbours it has: if
+ * there are more than ourselves and those that we reach through it, then some are reached without it. */
+int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint32_t v, behind = 0;
+
+    for (v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    }
+    return n != NULL && n->neighbours > 1 + behind;
 }
 
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
@@ -15001,6 +15090,17 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
+void phx__dial_rest(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t count;
+
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        all[count]->failures = DIAL_DEAD_ROUNDS;
+        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
+    }
+}
+
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -15058,17 +15158,34 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+        return;
+    if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
+    else
+        dial_hasten(d, t, DIAL_MOVED_JITTER_US);
+}
+
+/* All, or those whose last round ended with this verdict. */
+static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.count; i++) {
+        struct phx__dial_target *t = &d->targets.at[i];
+        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
+            dial_forgive(d, t, jitter);
+    }
 }
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
+    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
+}
 
-    for (i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
-            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
+void phx__dial_rekeyed(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)
@@ -15807,16 +15924,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
     m->iov = NULL;
     m->iov_count = 0;
-}
-
-uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    struct phx__reader in;
-
-    if ((r->flags & PHX__DATA_FIRST) == 0)
-        return o->front.tag;
-    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
-    return phx__buf_get_u64(&in);
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
@@ -18473,20 +18580,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
-    struct phx__message m;
-
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    m.token = r->token;
-    m.limit = r->limit;
-    m.rest = 0; /* what comes back as too large is no run */
-    m.body = back == 0 ? NULL : r->body;
-    m.multicast = r->multicast;
-    m.to = r->box->name;
-    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
-    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18516,6 +18619,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -18529,6 +18633,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -18536,7 +18642,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, o, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
@@ -19100,12 +19206,15 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
     return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
- * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
+ * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
+ * another node is no surprise there. */
 int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:
@@ -20246,6 +20355,10 @@ void phx__node_log_tell(phx *p)
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
+
 int phx__node_peer(phx *p, uint32_t node)
 {
     struct phx__peers *s = &p->peers;
@@ -20265,6 +20378,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -20279,27 +20429,21 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
-/* When it was heard last, and why it is not what it was. */
-static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
-    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
-
-    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    if (out->state == PHX_NODE_LEFT)
-        out->reason = PHX_ECLOSED;
-    else if (out->state == PHX_NODE_SUSPECT)
-        out->reason = PHX_ETIMEDOUT;
-    else if (gone && (h == NULL || p->peers.at[node].via != node))
-        out->reason = PHX_EUNREACH;
-    else if (l == NULL && h != NULL)
-        out->reason = h->lost_error;
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -20311,9 +20455,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
         if (d->card != NULL)
-            phx__wire_route_card_label(d->card->at, out->label);
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
-    node_fill_history(p, node, out);
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -20790,28 +20935,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
-/* May a summary be added, which is not cut short? */
-static int frames_has_turn(const struct phx__link *l)
-{
-    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
-    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
-        return; /* the next digest asks again */
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return;
+            return; /* the next digest asks again */
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -20953,8 +21090,11 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if (e.card != NULL && p->route.changed.count > changed
+            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
+            p->news.charged_at = p->stats.steps;
+            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+        }
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -21001,14 +21141,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && frames_has_turn(l);
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 
@@ -21112,6 +21249,204 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     }
 }
 
+/* ======== src/node/door.c ======== */
+/* door.c - who is let in and who must go, when links, descriptors or the processor are short. */
+#ifdef PHX_LINES
+#line 1 "src/node/door.c"
+#endif
+/* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
+ * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
+ *
+ * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
+ * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
+ * need of the rest, strangers the remainder. Minute by minute it tries one more.
+ *
+ * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
+ * the limit: over its link it learns of the others and links with them, which takes a moment. Then the hub
+ * gives up some link that both sides can do without, as there is another way between them; never one to a hub
+ * of ours, or a stream of the host's. If there is none, the last guest goes after a while.
+ *
+ * TLS. To answer a stranger's first words costs up to 14 ms. So strangers share a tenth of the processor, one
+ * in a step, a second of it in advance. The newest goes first, of the host that has the fewest here: those
+ * that only hold their connections open are older than who comes to join. */
+/* include "node/base.h" */
+
+#define DOOR_STRANGERS 1024u
+#define DOOR_STRANGERS_LEAST 4u
+#define DOOR_FAIR_TIME (250 * PHX__MS) /* for a handshake */
+#define DOOR_KEPT 8u
+#define DOOR_ROOM_LEAST 16u
+#define DOOR_MORE_AFTER (60 * PHX__SECOND) /* then one more link is tried */
+#define DOOR_GUESTS 8u                     /* and at most a quarter of all */
+#define DOOR_GUEST_LOOK (250 * PHX__MS)
+#define DOOR_GUEST_TIME (3 * PHX__SECOND)
+#define DOOR_LOOKS 64u /* links that are looked at for one to give up: a full hub may have thousands */
+#define DOOR_TLS_SHARE 10u
+#define DOOR_TLS_AHEAD (10 * PHX__SECOND)
+
+/* ---- Strangers and descriptors --------------------------------------------------------------- */
+
+static uint32_t door_strangers(const phx *p)
+{
+    uint32_t room = p->links.door.room, up = p->links.up;
+
+    if (room == 0 || room > up + DOOR_STRANGERS)
+        return DOOR_STRANGERS;
+    return room > up + DOOR_STRANGERS_LEAST ? room - up : DOOR_STRANGERS_LEAST;
+}
+
+/* How many links may be up. */
+static uint32_t door_links(const phx *p)
+{
+    uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
+    uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
+
+    return p->links.door.room == 0 || room > most ? most : room;
+}
+
+static struct phx__link *door_oldest(const phx *p)
+{
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    return oldest;
+}
+
+uint64_t phx__node_door_room_at(const phx *p)
+{
+    return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
+}
+
+static void door_set_room(phx *p, uint32_t room)
+{
+    p->links.door.room = room;
+    p->links.door.short_at = p->now;
+    p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
+}
+
+void phx__node_door_is_short(phx *p)
+{
+    uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
+
+    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+}
+
+/* ---- A full hub ------------------------------------------------------------------------------ */
+
+int phx__node_door_is_full(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t most = door_links(p), guests = 1 + most / 4;
+
+    if (p->links.up < most && p->links.up < p->cfg.max_accepts)
+        return 0;
+    return (d != NULL && d->hops != PHX__UNREACHABLE)
+           || p->links.up >= most + (guests < DOOR_GUESTS ? guests : DOOR_GUESTS);
+}
+
+/* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
+static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+{
+    struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
+
+    return l == NULL || l->address.family == 0 || (l->dialer && l->expect == PHX__NONE) ? NULL : l;
+}
+
+/* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
+static struct phx__link *door_spare(phx *p)
+{
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
+    struct phx__link *l, *least = NULL, *last = NULL;
+
+    for (i = 0; i < count && i < DOOR_LOOKS; i++) {
+        if ((l = door_look(p, first, i)) == NULL)
+            continue;
+        if ((least == NULL || l->in.bytes + l->out.bytes < least->in.bytes + least->out.bytes)
+            && phx__route_advert_has_detour(&p->route, l->peer))
+            least = l;
+        if (l->since + DOOR_GUEST_TIME <= p->now && (last == NULL || l->since > last->since))
+            last = l;
+    }
+    return least != NULL ? least : last;
+}
+
+struct phx__link *phx__node_door_goes(phx *p, int stranger)
+{
+    struct phx__link *l;
+
+    if (!stranger)
+        return p->links.up > door_links(p) ? door_spare(p) : NULL;
+    l = p->links.unauthenticated > door_strangers(p) ? door_oldest(p) : NULL;
+    return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
+}
+
+uint64_t phx__node_door_due(phx *p)
+{
+    struct phx__door *d = &p->links.door;
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
+    struct phx__link *l;
+
+    if (p->links.up > door_links(p)) {
+        for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
+            if ((l = door_look(p, first, i)) != NULL)
+                phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
+        return p->now + DOOR_GUEST_LOOK;
+    }
+    if (d->room != 0 && p->now >= d->short_at + DOOR_MORE_AFTER) {
+        door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + 1 : 0);
+        phx__dial_moved(&p->dial);
+    }
+    return d->room != 0 ? d->short_at + DOOR_MORE_AFTER : UINT64_MAX;
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+int phx__node_door_waits(phx *p, struct phx__link *l)
+{
+    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+        return 0;
+    p->links.door.waiting += !l->in.turn;
+    l->in.turn = 1;
+    return 1;
+}
+
+static unsigned door_host(const phx *p, const struct phx__link *l)
+{
+    return phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
+}
+
+struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+{
+    struct phx__link *l, *best = NULL;
+    uint32_t here[256] = { 0 }, slot = 0;
+
+    *next = UINT64_MAX;
+    if (p->links.door.waiting == 0)
+        return NULL;
+    if (p->links.door.paid_at > p->now + DOOR_TLS_AHEAD) {
+        *next = p->links.door.paid_at - DOOR_TLS_AHEAD;
+        return NULL;
+    }
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        here[door_host(p, l)] += l->unauthenticated;
+    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+        uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
+        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
+            best = l;
+    }
+    return best;
+}
+
+void phx__node_door_charge(phx *p, uint64_t us)
+{
+    struct phx__door *d = &p->links.door;
+
+    d->paid_at = (d->paid_at > p->now ? d->paid_at : p->now) + us * DOOR_TLS_SHARE;
+}
+
 /* ======== src/node/links.c ======== */
 /* links.c - the node's connections: listeners, dials, one link per pair, reading and writing. */
 #ifdef PHX_LINES
@@ -21130,12 +21465,10 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
  *  - A higher incarnation replaces everything of a lower one. */
 /* include "node/links.h" */
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -21199,19 +21532,20 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -21223,6 +21557,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -21244,7 +21579,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -21254,6 +21589,8 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p);
 }
 
@@ -21271,36 +21608,17 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
-}
-
-/* For phx_explain. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -21327,7 +21645,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
@@ -21335,7 +21653,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -21418,29 +21736,10 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         phx__detect_received(&p->detect, l->peer, p->now);
     links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
 
 static void links_look_again(phx *p, uint64_t at)
 {
@@ -21457,7 +21756,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -21473,12 +21772,31 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -21492,18 +21810,22 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -21548,6 +21870,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -21583,8 +21907,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -21596,6 +21919,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -21612,8 +21937,11 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
            && phx__os_samehost_dial(&p->os, to, &handle) == 0;
-    if (!near)
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -21621,6 +21949,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -21646,9 +21976,19 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
+}
+
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
@@ -21667,8 +22007,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -21693,12 +22032,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -21782,10 +22123,14 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -21806,7 +22151,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -21848,6 +22193,7 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -21861,6 +22207,8 @@ static int links_up(phx *p, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -21882,6 +22230,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -21916,8 +22266,26 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
+    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+        (void)links_watch(p, l);
+    else if (events & PHX_READ)
         phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx_now_us();
+    p->links.door.waiting--;
+    l->in.turn = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx_now_us() - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -21928,7 +22296,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
-        links_watch(p, l);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -21949,7 +22317,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
@@ -22270,6 +22638,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
+    if (p->names.indexed == p->names.version)
+        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -22419,6 +22789,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
+    phx__dial_rekeyed(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
@@ -22716,7 +23087,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    memcpy(head.label, p->texts.label, sizeof head.label);
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -23034,6 +23405,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
+    phx__node_links_admit(p);
     step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
@@ -23146,10 +23518,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    if (cfg->label != NULL)
-        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
-    p->cfg.label = p->texts.label;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -23212,7 +23582,7 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -23223,16 +23593,15 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
-        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+        phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
     } else {
         phx__node_text_put(t, "link: none\n");
-        if (h != NULL && h->heard_at != 0)
-            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
+    if (seen != 0)
+        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
     if (h != NULL && h->lost_at != 0)
         phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
                            phx_strerror(h->lost_error));
@@ -23321,7 +23690,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
-        explain_link(&t, p, i);
+        explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
@@ -23808,7 +24177,14 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
+    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+        || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
+        return PHX_EINVAL; /* the node's own: it stays as it is */
+    err = p->leave.closing ? PHX_ECLOSED : 0;
+    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+        err = PHX_EINVAL; /* not connected */
+    if (err == 0)
+        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
@@ -23996,21 +24372,9 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }

@@ -7,8 +7,8 @@
 #include "link/link.h"
 #include "link/place.h"
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -320,7 +320,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
