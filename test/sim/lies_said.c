@@ -296,7 +296,7 @@ static void say_hoard(struct liar *l)
 {
     struct phx_id id = nobody(l, l->turns);
 
-    liar_card(l, &id, 1, 20000, world_mix(l->turns + l->number) >> 1, 0, 1);
+    liar_card(l, &id, 1, 20000, world_mix(1 + l->turns + l->number) >> 1, 0, 1);
     l->say_at = l->w->now;
 }
 
