@@ -144,6 +144,10 @@ void phx__node_log_tell(phx *p)
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
+
 int phx__node_peer(phx *p, uint32_t node)
 {
     struct phx__peers *s = &p->peers;
@@ -163,6 +167,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -177,27 +218,21 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
-/* When it was heard last, and why it is not what it was. */
-static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
-    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
-
-    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    if (out->state == PHX_NODE_LEFT)
-        out->reason = PHX_ECLOSED;
-    else if (out->state == PHX_NODE_SUSPECT)
-        out->reason = PHX_ETIMEDOUT;
-    else if (gone && (h == NULL || p->peers.at[node].via != node))
-        out->reason = PHX_EUNREACH;
-    else if (l == NULL && h != NULL)
-        out->reason = h->lost_error;
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -209,9 +244,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
         if (d->card != NULL)
-            phx__wire_route_card_label(d->card->at, out->label);
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
-    node_fill_history(p, node, out);
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 

@@ -168,27 +168,6 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* For phx_explain. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-}
-
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
@@ -213,7 +192,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
@@ -487,6 +466,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -693,6 +674,10 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -755,6 +740,7 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -768,6 +754,8 @@ static int links_up(phx *p, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */

@@ -461,28 +461,42 @@ static void tell_acks(struct sim *s)
 
 /* ---- The first byte of messages that never go on ------------------------------------------------ */
 
+/* Of `total` bytes, to host b's first name. */
+static void put_first(struct liar *l, const struct phx_id *source, uint32_t b, uint64_t total, size_t size)
+{
+    static const unsigned char some[60000];
+    struct phx_id target;
+
+    phx_self(lies_seen.s->nodes[b].p, &target);
+    liar_head(l, LIAR_DATA, 1, 16); /* FIRST */
+    liar_bytes(l, target.b, 16);
+    liar_bytes(l, source->b, 16);
+    liar_put(l, 0, 8);
+    liar_put(l, 1, 8);
+    liar_put(l, b * 10, 8);
+    liar_put(l, 0, 8);
+    liar_put(l, 0, 8);
+    liar_put(l, total, 8);
+    liar_bytes(l, some, size);
+    liar_tail(l);
+}
+
 /* From as many sources as there are messages; they would have 16 MiB, 8, 4 ... for each host. */
-static void say_parts(struct liar *l)
+static void put_parts(struct liar *l, size_t size)
 {
     uint32_t i, count = 200 / lies_seen.links;
 
     put_nobodies(l, l->turns * count, count, 1);
     for (i = 0; i < count; i++) {
-        struct phx_id source = nobody(l, l->turns * count + i), target;
-        phx_self(lies_seen.s->nodes[i % HONEST].p, &target);
-        liar_head(l, LIAR_DATA, 1, 16); /* FIRST */
-        liar_bytes(l, target.b, 16);
-        liar_bytes(l, source.b, 16);
-        liar_put(l, 0, 8);
-        liar_put(l, 1, 8);
-        liar_put(l, i % HONEST * 10, 8);
-        liar_put(l, 0, 8);
-        liar_put(l, 0, 8);
-        liar_put(l, 16u << 20 >> (i / HONEST + l->number) % 9, 8);
-        liar_put(l, 'x', 1);
-        liar_tail(l);
+        struct phx_id source = nobody(l, l->turns * count + i);
+        put_first(l, &source, i % HONEST, 16u << 20 >> (i / HONEST + l->number) % 8, size);
     }
     l->say_at = l->w->now + SECOND;
+}
+
+static void say_parts(struct liar *l)
+{
+    put_parts(l, 1);
 }
 
 static void tell_parts(struct sim *s)
@@ -490,6 +504,19 @@ static void tell_parts(struct sim *s)
     static const struct lie lie = { say_parts, NULL, NULL, (size_t)64 << 20, 0, 0 };
 
     tell_lie(s, "lie_parts", &lie);
+}
+
+/* 12 MB a second that has come, and waits for its rest. */
+static void say_halves(struct liar *l)
+{
+    put_parts(l, 60000);
+}
+
+static void tell_halves(struct sim *s)
+{
+    static const struct lie lie = { say_halves, NULL, NULL, (size_t)16 << 20, 0, 0 };
+
+    tell_lie(s, "lie_halves", &lie);
 }
 
 #define LIE(name, what) { "lie_" #name, what, HOSTS + 20, HOSTS + 1, HOSTS + LINKS, tell_##name, NULL }
@@ -509,5 +536,6 @@ const struct story lie_stories[] = {
     LIE(claim, "a member claims all that is free, with the highest epoch"),
     LIE(acks, "a member acknowledges in the name of others"),
     LIE(parts, "a member begins messages that never go on"),
+    LIE(halves, "the same with 60,000 bytes of each"),
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

@@ -21,8 +21,8 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces slow figures'
-parts="$parts liar lies lies_said door sim"
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget holes traces slow'
+parts="$parts figures liar lies lies_said door sim"
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -158,6 +158,9 @@ bars() {
     full casts 16
     full casts_tiny 8
     full leavers 16
+    full hole 6
+    full flaky_path 6
+    full late_ends 8
     full strangers 15
     full full_hub 60
     full full_accepts 60
@@ -280,6 +283,9 @@ delivery() {
     sim SCENARIO=casts NODES=8
     sim SCENARIO=casts_tiny NODES=5
     sim SCENARIO=leavers NODES=8
+    sim SCENARIO=hole NODES=4 SEEDS=3
+    sim SCENARIO=flaky_path NODES=4
+    sim SCENARIO=late_ends NODES=6 SEEDS=3
 }
 
 lies() {
