@@ -129,7 +129,9 @@ struct phx__mem {
     struct {
         void *p;
         size_t size;
+        uint64_t put; /* spare_uses then */
     } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
 };
@@ -149,16 +151,21 @@ PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
-/* Gives back all that is kept. */
-PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
+/* Gives back what is kept since before that value of spare_uses. */
+PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
 /* Makes *array (of *capacity items of item bytes) hold at least need items; new ones are zeroed. 0 or
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
+/* Gives memory back of an array that has far more room than it needs. */
+PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
+PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
 #endif
 
@@ -233,6 +240,8 @@ PHX_PRIVATE void phx__timer_free(struct phx__timers *t);
 /* A stopped timer. PHX_ENOMEM. Room in the heap is reserved here, so setting it later cannot fail. */
 PHX_PRIVATE int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *handle);
 PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
+/* Gives memory back that few timers do not need. */
+PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
@@ -411,6 +420,8 @@ PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
+/* Gives memory back that few ids do not need: one above the highest index in use. */
+PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 
 #endif
 
@@ -1717,6 +1728,12 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
+/* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
+PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -1761,6 +1778,7 @@ struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;
     uint32_t count, capacity;
     uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+    uint32_t trimmed; /* the last one stands for all from there on; of the dead only */
 };
 
 struct phx__names_segment {
@@ -1824,6 +1842,10 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
 /* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* Of a failed node the first PHX__NAMES_DEAD claims are kept, and one more in place of all others. When it is
+ * back these count for nothing: its card is needed. */
+#define PHX__NAMES_DEAD 32u
+PHX_PRIVATE void phx__names_trim(struct phx__names *n, uint32_t node);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
  * which this answer holds (also for NONE). If the index can't be rebuilt for lack of memory *error is
@@ -3447,6 +3469,7 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
 };
 
 struct phx__peers {
@@ -3454,6 +3477,7 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
@@ -3600,6 +3624,16 @@ PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+
+/* ---- dead.c ---------------------------------------------------------------------------------- */
+
+/* If max_nodes are known and this is another one: forgets some that are dead, if there are any. */
+PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
+/* Forgets a node that routing has forgotten. */
+PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p);
+PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
@@ -3758,6 +3792,13 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
+int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
+{
+    size_t most = m->limit / 8 * eighths, used = m->used - m->large;
+
+    return m->limit == 0 || (used <= most && size <= most - used);
+}
+
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
 {
     void *p;
@@ -3770,10 +3811,10 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
     if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
-        phx__mem_drop_spares(m); /* there is room, but for them */
+        phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
     p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     if (p == NULL && m->spare_bytes > 0) {
-        phx__mem_drop_spares(m);
+        phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
@@ -3834,7 +3875,9 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
         m->spare_uses++;
         return p;
     }
-    return phx__mem_get(m, size);
+    p = phx__mem_get(m, size);
+    m->large += p != NULL ? size : 0;
+    return p;
 }
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
@@ -3843,34 +3886,52 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
     size = mem_rounded(size);
     if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
         phx__mem_put(m, p, size);
         return;
     }
     if (size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
     for (i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
         m->spare[i].size = size;
+        m->spare[i].put = m->spare_uses++;
         m->spare_bytes += size;
-        m->spare_uses++;
         return;
     }
+    m->large -= size;
     phx__mem_put(m, p, size);
 }
 
-void phx__mem_drop_spares(struct phx__mem *m)
+void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
     uint32_t i;
 
     for (i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0)
+        if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
+        m->large -= m->spare[i].size;
         phx__mem_put(m, m->spare[i].p, m->spare[i].size);
         m->spare[i].size = 0;
     }
+}
+
+void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    void *old, *less;
+
+    if (*capacity <= MEM_MANY_ITEMS || need > *capacity / 8 * 7)
+        return;
+    need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
+    memcpy(&old, array, sizeof old);
+    less = phx__mem_resize(m, old, *capacity * item, need * item);
+    if (less == NULL)
+        return;
+    memcpy(array, &less, sizeof less);
+    *capacity = need;
 }
 
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
@@ -4261,6 +4322,23 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->at[handle].order = TIMER_DROPPED;
     t->at[handle].position = t->free_list;
     t->free_list = handle;
+}
+
+void phx__timer_fit(struct phx__timers *t)
+{
+    uint32_t h;
+
+    while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
+        t->count--;
+    t->free_list = PHX__NONE;
+    for (h = t->count; h-- > 0;) {
+        if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
+            continue;
+        t->at[h].position = t->free_list;
+        t->free_list = h;
+    }
+    phx__mem_fit(t->mem, &t->at, &t->capacity, t->count, sizeof *t->at);
+    phx__mem_fit(t->mem, &t->heap, &t->heap_capacity, t->count, sizeof *t->heap);
 }
 
 void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
@@ -4999,14 +5077,12 @@ uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
     return PHX__NONE;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
+/* A table of another size. 0 or PHX_ENOMEM. */
+static int id_set_slots(struct phx__ids *ids, uint32_t size)
 {
-    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    if (ids->count < old / 4 * 3)
-        return 0;
     slots = phx__mem_get(ids->mem, size * sizeof *slots);
     if (slots == NULL)
         return PHX_ENOMEM;
@@ -5022,6 +5098,14 @@ static int id_more_slots(struct phx__ids *ids)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity;
+
+    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -5091,6 +5175,21 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
+}
+
+uint32_t phx__id_fit(struct phx__ids *ids)
+{
+    uint32_t slots = ids->slot_capacity;
+
+    while (ids->size > 0 && !ids->used[ids->size - 1])
+        ids->size--;
+    phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
+    phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
+    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
+        slots /= 2;
+    if (slots < ids->slot_capacity)
+        (void)id_set_slots(ids, slots);
+    return ids->size;
 }
 
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
@@ -11296,11 +11395,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
+int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
-    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
-           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+}
+
+void phx__route_forget(struct phx__route *r, uint32_t node)
+{
+    phx__route_table_clear(&r->table, node);
+    r->known--;
+}
+
+void phx__route_fit(struct phx__route *r, uint32_t size)
+{
+    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
+    r->delegate_known = r->undelegated.count = 0;
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -11311,12 +11429,13 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
-        ;
+    for (i = 1; i < r->table.capacity; i++)
+        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
+            && phx__route_is_forgettable(r, i))
+            break;
     if (i >= r->table.capacity)
         return PHX__NONE;
-    phx__route_table_clear(&r->table, i);
-    r->known--;
+    phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
 }
@@ -11531,7 +11650,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (with_card && d->card != NULL) {
+    if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
@@ -12763,7 +12882,7 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -12986,7 +13105,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = { NULL, 0, 0, 0 };
+    struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -13020,16 +13139,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
-    if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
+    if (!dead && n->of[node].trimmed)
+        phx__names_forget(n, node);
+    else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
     n->version++;
     return changed;
 }
 
+void phx__names_trim(struct phx__names *n, uint32_t node)
+{
+    struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
+    struct phx__claim *rest;
+
+    if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
+        return;
+    rest = &of->at[PHX__NAMES_DEAD];
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+        const struct phx__claim *last = &of->at[of->count - 1];
+        rest->last = rest->last > last->last ? rest->last : last->last;
+        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
+    }
+    of->trimmed = 1;
+    phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
+    n->version++;
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = { NULL, 0, 0, 0 };
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
@@ -20135,7 +20274,7 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
@@ -20264,6 +20403,192 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
+}
+
+/* ======== src/node/dead.c ======== */
+/* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
+#ifdef PHX_LINES
+#line 1 "src/node/dead.c"
+#endif
+/* A dead node stays known for a day: old news of it stays old, partitions heal, and its names are broken. Of
+ * one that left no card is kept; of one that failed with more than PHX__NAMES_DEAD ranges two addresses, so
+ * many ranges, and one more for the rest.
+ *
+ * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those
+ * lost first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
+ * only heard of give way to a newcomer already when unreachable, one with a route never. */
+/* include "node/base.h" */
+
+#define DEAD_BYTES ((size_t)4 << 20)
+#define DEAD_ADDRESSES 2u
+#define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+/* In the arrays by node; the hash of ids is at least three eighths full. */
+#define DEAD_EACH                                                                                            \
+    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+     + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
+     + sizeof(struct phx__post_node) + 4)
+
+static size_t dead_cost(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
+
+    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
+           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
+}
+
+/* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
+ * unreachable, and there was never more than news of it. */
+static int dead_is(const phx *p, uint32_t node, int heard)
+{
+    return phx__route_is_forgettable(&p->route, node)
+           && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
+               || (heard && phx__node_history(p, node) == NULL
+                   && phx__post_sched_find(&p->post, node) == NULL));
+}
+
+static size_t dead_bytes(const phx *p, int heard)
+{
+    size_t bytes = 0;
+    uint32_t node;
+
+    for (node = 1; node < p->ids.size; node++)
+        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+    return bytes;
+}
+
+void phx__node_dead_forget(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (phx__node_names(p, node)->count > 0)
+        phx__names_lost_forget(&p->lost, &p->ids.at[node]);
+    phx__names_forget(&p->names, node);
+    phx__dial_forget(&p->dial, node);
+    phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
+    phx__post_box_forget(&p->post, node);
+    if (h != NULL) {
+        *h = p->peers.history[--p->peers.history_count];
+        p->peers.at[h->node].history = p->peers.at[node].history;
+        p->peers.at[node].history = 0; /* also if it was the last */
+    }
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
+    phx__id_drop(&p->ids, node);
+}
+
+/* Forgets the longest dead until they take no more than `most`. */
+static void dead_thin(phx *p, size_t most, int heard)
+{
+    size_t bytes = dead_bytes(p, heard);
+    uint32_t node, oldest;
+
+    while (bytes > most) {
+        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
+            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
+                oldest = p->route.table.at[node].since;
+        for (node = p->ids.size; node-- > 1 && bytes > most;) {
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+                continue;
+            bytes -= dead_cost(p, node);
+            phx__route_forget(&p->route, node);
+            phx__node_dead_forget(p, node);
+        }
+    }
+}
+
+void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
+        || (bytes = dead_bytes(p, 1)) == 0)
+        return;
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
+/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    uint8_t data[2048];
+    struct phx__card card;
+    struct phx__writer w;
+
+    if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
+        return;
+    card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
+    card.claim_count = of->count;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_route_put_card(&w, &card, of->at);
+    if (!w.bad)
+        (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
+}
+
+/* Drops what is not kept of it. */
+static void dead_strip(phx *p, uint32_t node)
+{
+    struct phx__dest *d = &p->route.table.at[node];
+    uint32_t version = d->card_version;
+
+    if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
+        phx__route_table_uncard(&p->route.table, d);
+        d->card_version = version;
+    } else if (d->card != NULL) {
+        phx__names_trim(&p->names, node);
+        dead_shorten_card(p, d, node);
+    }
+}
+
+/* Indices and memory that nobody uses any more. */
+static void dead_fit(phx *p)
+{
+#define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
+    uint32_t size = phx__id_fit(&p->ids);
+
+    phx__route_fit(&p->route, size);
+    phx__timer_fit(&p->timers);
+    DEAD_FIT(p->names.of, p->names.capacity, size);
+    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
+    DEAD_FIT(p->peers.at, p->peers.capacity, size);
+    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.at, p->detect.capacity, size);
+    DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
+    DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
+    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
+#undef DEAD_FIT
+}
+
+void phx__node_dead_note(phx *p)
+{
+    if (p->peers.dead_at == 0)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+void phx__node_dead_due(phx *p)
+{
+    size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
+    uint32_t node;
+
+    if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
+        return;
+    p->peers.dead_at = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        if (!phx__node_is_gone(p, node))
+            continue;
+        if (phx__route_is_forgettable(&p->route, node))
+            dead_strip(p, node);
+        else if (phx__route_next(&p->route, node) == PHX__NONE)
+            phx__node_dead_note(p);
+    }
+    if (dead_bytes(p, 0) > most)
+        dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
+    dead_fit(p);
 }
 
 /* ======== src/node/frames.c ======== */
@@ -20556,7 +20881,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+        || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
     l->card.size += c.size;
@@ -20573,6 +20899,24 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
         return PHX_EPROTO;
     e->card = l->card.data;
     e->card_size = l->card.size;
+    return 0;
+}
+
+/* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
+ * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
+static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
+
+    if (e->card == NULL || (d != NULL && e->card_version <= d->card_version)
+        || phx__mem_has_room_for_cards(&p->mem, 4 * (size_t)e->card_size, 4))
+        return 0;
+    if (phx__id_equal(&e->id, &l->id))
+        return PHX_ENOMEM;
+    if (d == NULL)
+        return PHX_ELIMIT;
+    e->card = NULL;
+    e->card_version = d->card_version;
     return 0;
 }
 
@@ -20605,8 +20949,10 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        phx__node_dead_make_room(p, &e.id);
         changed = p->route.changed.count;
-        got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if ((got = frames_fit_card(p, l, &e)) == 0)
+            got = phx__route_entry(&p->route, l->peer, &e, p->now);
         if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
             p->set.walked = 2 * (uint64_t)p->names.index.claims;
         if (got == PHX_ENOMEM)
@@ -20908,6 +21254,7 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -20950,6 +21297,7 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
@@ -21502,11 +21850,12 @@ static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
@@ -21746,6 +22095,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -22457,7 +22810,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -22565,23 +22919,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
-
 static void step_watch_spares(phx *p)
 {
     if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
@@ -22599,7 +22936,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -22609,8 +22947,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -22780,7 +23117,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
