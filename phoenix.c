@@ -559,6 +559,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -721,6 +722,7 @@ struct phx__claim {
 };
 #define PHX__CARD_RELAYS 1u
 #define PHX__CARD_LEFT 2u
+#define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
 struct phx__card {
@@ -738,8 +740,6 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
-/* Of a card that get_card took. */
-PHX_PRIVATE void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL]);
 PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
@@ -810,6 +810,9 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+};
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -1115,8 +1118,7 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
- * block. */
+ * not fit), PHX_ECERT (own certificate not valid today, by no CA, or unfit), PHX_ENOMEM. May block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1195,6 +1197,7 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
@@ -1791,7 +1794,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t claims; /* from so many it was built last ... */
+#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -2514,8 +2518,6 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
-/* The tag of the message that ends with this record, which is or was the flow's lowest. */
-PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -3470,6 +3472,7 @@ struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
     uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -3484,6 +3487,7 @@ struct phx__peers {
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -3521,10 +3525,6 @@ struct phx__step {
     int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
-struct phx__own_texts {
-    char cluster[65], label[PHX_LABEL];
-};
-
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -3549,7 +3549,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -6401,7 +6401,6 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_ADDRESS_MAX 105u
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
-#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6486,13 +6485,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
-}
-
-void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
-{
-    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
-    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
-    out[data[WIRE_LABEL_AT]] = 0;
 }
 
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
@@ -6697,6 +6689,10 @@ static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
 };
 
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
+};
+
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
@@ -6744,6 +6740,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
@@ -7146,6 +7143,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #define _GNU_SOURCE 1
 #endif
 /* include "os/os.h" */
+/* include "base/addr.h" */
 /* include "os/poll.h" */
 
 #include <errno.h>
@@ -7569,12 +7567,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -7595,7 +7587,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -7719,7 +7711,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -8539,22 +8531,9 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
 }
 
-/* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
-{
-    (void)self, (void)data, (void)size;
-    return 0;
-}
-
-static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
-                          unsigned char *data, size_t hash_size, size_t size)
-{
-    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
-    return 0;
-}
-
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
-                                                             tls_no_exchange, tls_no_sign };
+/* Then the chosen one acts, so the other two are never called. */
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
+                                                             NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -9032,11 +9011,10 @@ const char *phx__tls_why(const struct phx__tls *t)
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
  * route changes.
  *
- * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
- * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
- * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
- * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
- * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -9251,8 +9229,9 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may link
- * with whom is decided by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
+ * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
+ * by the node, in `judge`. */
 /* include "link/hello.h" */
 /* include "link/out.h" */
 
@@ -9332,13 +9311,26 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
+static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__pad pad;
+    struct phx__writer w;
+    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
+
+    if (err != 0)
+        return err;
+    memset(&pad, 0, sizeof pad);
+    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
+    return phx__link_out_control_end(s, l, &w);
+}
+
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
 
-    if (err != 0)
+    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
@@ -9463,6 +9455,8 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
+    if (l->hello->padded) /* the way back was not tried */
+        return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
     key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
@@ -9500,6 +9494,10 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
+    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
+        l->hello->padded = !l->dialer;
+        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
+    }
     if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
         return hello_on_proof(s, l, f);
     return PHX_EPROTO;
@@ -9849,8 +9847,8 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* include "link/link.h" */
 /* include "link/place.h" */
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -9861,18 +9859,16 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
- * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
-/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
- * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
- * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
- * networks that start: a link that brings 1,500 units then never rests. */
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
 #define LINK_ALL_US 20u
 #define LINK_ALL_OWED_US (4 * PHX__SECOND)
 #define LINK_ALL_STEP_US (500 * PHX__MS)
@@ -10081,9 +10077,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
-        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -11223,7 +11220,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -15809,16 +15806,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
-uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    struct phx__reader in;
-
-    if ((r->flags & PHX__DATA_FIRST) == 0)
-        return o->front.tag;
-    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
-    return phx__buf_get_u64(&in);
-}
-
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -18473,20 +18460,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
-    struct phx__message m;
-
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    m.token = r->token;
-    m.limit = r->limit;
-    m.rest = 0; /* what comes back as too large is no run */
-    m.body = back == 0 ? NULL : r->body;
-    m.multicast = r->multicast;
-    m.to = r->box->name;
-    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
-    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18516,6 +18499,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -18529,6 +18513,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -18536,7 +18522,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, o, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
@@ -18758,8 +18744,8 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)) {
-        (void)phx__post_store_wait_pop(&p->store, &batch, &name);
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+           && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
@@ -20279,27 +20265,21 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
-/* When it was heard last, and why it is not what it was. */
-static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
-    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
-
-    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    if (out->state == PHX_NODE_LEFT)
-        out->reason = PHX_ECLOSED;
-    else if (out->state == PHX_NODE_SUSPECT)
-        out->reason = PHX_ETIMEDOUT;
-    else if (gone && (h == NULL || p->peers.at[node].via != node))
-        out->reason = PHX_EUNREACH;
-    else if (l == NULL && h != NULL)
-        out->reason = h->lost_error;
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -20311,9 +20291,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
         if (d->card != NULL)
-            phx__wire_route_card_label(d->card->at, out->label);
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
-    node_fill_history(p, node, out);
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -20790,28 +20771,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
-/* May a summary be added, which is not cut short? */
-static int frames_has_turn(const struct phx__link *l)
-{
-    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
-    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
-        return; /* the next digest asks again */
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return;
+            return; /* the next digest asks again */
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -20953,8 +20926,11 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if (e.card != NULL && p->route.changed.count > changed
+            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
+            p->news.charged_at = p->stats.steps;
+            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+        }
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -21001,14 +20977,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && frames_has_turn(l);
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 
@@ -21137,6 +21110,9 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define LINKS_REST (10 * PHX__SECOND)
+#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -21282,7 +21258,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* For phx_explain. */
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+static uint64_t links_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
+}
+
+/* For phx_explain, and for links_rest_until. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
@@ -21301,6 +21291,8 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
+    if (p->now - l->since >= LINKS_REST_MOST)
+        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -21596,6 +21588,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -21786,6 +21780,10 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && links_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -21848,6 +21846,7 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -21861,6 +21860,8 @@ static int links_up(phx *p, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += links_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -22270,6 +22271,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
+    if (p->names.indexed == p->names.version)
+        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -22716,7 +22719,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    memcpy(head.label, p->texts.label, sizeof head.label);
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -23146,10 +23149,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    if (cfg->label != NULL)
-        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
-    p->cfg.label = p->texts.label;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -23212,7 +23213,7 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -23223,16 +23224,15 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
-        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+        phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
     } else {
         phx__node_text_put(t, "link: none\n");
-        if (h != NULL && h->heard_at != 0)
-            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
+    if (seen != 0)
+        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
     if (h != NULL && h->lost_at != 0)
         phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
                            phx_strerror(h->lost_error));
@@ -23321,7 +23321,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
-        explain_link(&t, p, i);
+        explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
@@ -23996,21 +23996,9 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }

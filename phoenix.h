@@ -410,7 +410,8 @@ struct phx_config {
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
-    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
+    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
+                           whose path lost messages is reached through others for 10 s to 10 min */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with

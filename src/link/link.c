@@ -7,8 +7,8 @@
 #include "link/link.h"
 #include "link/place.h"
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -19,18 +19,16 @@
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. A link has 20,000 units a second, and may owe five
- * seconds of them. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
-/* All links together have 50,000 units a second, and 200,000 at once: ids are free, and so are links. Beyond
- * that the price of a unit rises with what is owed, for links of the last minute twice as fast. So those that
- * bring much get equal shares of the rate, and those that bring little do not notice. The bound is for large
- * networks that start: a link that brings 1,500 units then never rests. */
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
 #define LINK_ALL_US 20u
 #define LINK_ALL_OWED_US (4 * PHX__SECOND)
 #define LINK_ALL_STEP_US (500 * PHX__MS)
@@ -239,9 +237,10 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
     uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > LINK_REST_READ / price)
-        room = price < 16 ? LINK_REST_READ / (size_t)price : LINK_REST_READ / 16;
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 

@@ -5,11 +5,10 @@
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
  * route changes.
  *
- * Tables and cards can be megabytes, and come as fast as a member likes to change what it says. So beyond
- * OUT_TURN they are *news*: they stay in order among themselves, give way to all other control frames, and
- * share the stream with data half and half. How much of them may wait, and how much is queued in a second, is
- * what phx__link_out_room says: half of what a receiver takes from one link (link.c), so that it never rests
- * for what we pass on, with our data behind it. Routing asks for room before it advertises. */
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 #include "link/out.h"
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little

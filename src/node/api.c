@@ -464,21 +464,9 @@ size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }

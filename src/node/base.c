@@ -177,27 +177,21 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
-/* When it was heard last, and why it is not what it was. */
-static void node_fill_history(const phx *p, uint32_t node, struct phx_node *out)
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
-    int gone = out->state == PHX_NODE_UNREACHABLE || out->state == PHX_NODE_FAILED;
-
-    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    if (out->state == PHX_NODE_LEFT)
-        out->reason = PHX_ECLOSED;
-    else if (out->state == PHX_NODE_SUSPECT)
-        out->reason = PHX_ETIMEDOUT;
-    else if (gone && (h == NULL || p->peers.at[node].via != node))
-        out->reason = PHX_EUNREACH;
-    else if (l == NULL && h != NULL)
-        out->reason = h->lost_error;
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -209,9 +203,10 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
         if (d->card != NULL)
-            phx__wire_route_card_label(d->card->at, out->label);
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
-    node_fill_history(p, node, out);
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 

@@ -193,28 +193,20 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
     return node;
 }
 
-/* May a summary be added, which is not cut short? */
-static int frames_has_turn(const struct phx__link *l)
-{
-    return phx__link_out_queued(l) + l->out.news.bytes < FRAMES_LONG_QUEUE;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(void *ctx, uint32_t nbr, int reply)
 {
     phx *p = ctx;
     uint32_t node = 0;
 
-    if (phx__node_link(p, nbr) == NULL || !frames_has_turn(phx__node_link(p, nbr)))
-        return; /* the next digest asks again */
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
         int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         size_t start;
         if (l == NULL)
-            return;
+            return; /* the next digest asks again */
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -356,8 +348,11 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if (e.card != NULL && p->route.changed.count > changed
+            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
+            p->news.charged_at = p->stats.steps;
+            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+        }
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -404,14 +399,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && frames_has_turn(l);
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 

@@ -19,6 +19,9 @@
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define LINKS_REST (10 * PHX__SECOND)
+#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -164,7 +167,21 @@ static void links_authenticated(phx *p, struct phx__link *l)
     l->unauthenticated = 0;
 }
 
-/* For phx_explain. */
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+static uint64_t links_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
+}
+
+/* For phx_explain, and for links_rest_until. */
 static void links_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
@@ -183,6 +200,8 @@ static void links_note_end(phx *p, const struct phx__link *l, int reason)
     past->heard_at = n->received_at + p->detect.stalled;
     past->lost_at = p->now;
     past->lost_error = reason;
+    if (p->now - l->since >= LINKS_REST_MOST)
+        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -478,6 +497,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -668,6 +689,10 @@ static int links_judge(phx *p, struct phx__link *l)
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && links_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -730,6 +755,7 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -743,6 +769,8 @@ static int links_up(phx *p, struct phx__link *l)
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += links_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */

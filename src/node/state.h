@@ -70,6 +70,7 @@ struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
     uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -84,6 +85,7 @@ struct phx__peers {
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -121,10 +123,6 @@ struct phx__step {
     int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
-struct phx__own_texts {
-    char cluster[65], label[PHX_LABEL];
-};
-
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
@@ -149,7 +147,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    struct phx__own_texts texts; /* of cfg.cluster and cfg.label */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;

@@ -163,7 +163,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
-    memcpy(head.label, p->texts.label, sizeof head.label);
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -593,10 +593,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts.cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    if (cfg->label != NULL)
-        memcpy(p->texts.label, cfg->label, strlen(cfg->label));
-    p->cfg.label = p->texts.label;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

@@ -32,6 +32,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "os/os.h"
+#include "base/addr.h"
 #include "os/poll.h"
 
 #include <errno.h>
@@ -455,12 +456,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -481,7 +476,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -605,7 +600,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }

@@ -556,16 +556,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
-uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r)
-{
-    struct phx__reader in;
-
-    if ((r->flags & PHX__DATA_FIRST) == 0)
-        return o->front.tag;
-    phx__buf_reader_init(&in, flow_frame(r) + FLOW_NAME_AT + 16, 8); /* behind to and from */
-    return phx__buf_get_u64(&in);
-}
-
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;

@@ -107,8 +107,6 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_ou
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
-/* The tag of the message that ends with this record, which is or was the flow's lowest. */
-PHX_PRIVATE uint64_t phx__post_flow_tag(const struct phx__flow_out *o, const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */

@@ -168,8 +168,8 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)) {
-        (void)phx__post_store_wait_pop(&p->store, &batch, &name);
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+           && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }

@@ -536,20 +536,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_out *o, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
-    struct phx__message m;
-
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    m.token = r->token;
-    m.limit = r->limit;
-    m.rest = 0; /* what comes back as too large is no run */
-    m.body = back == 0 ? NULL : r->body;
-    m.multicast = r->multicast;
-    m.to = r->box->name;
-    m.tag = r->token != 0 ? phx__post_flow_tag(o, r) : 0;
-    phx__post_box_outcome(p, &m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -579,6 +575,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -592,6 +589,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -599,7 +598,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, o, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;

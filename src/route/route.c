@@ -667,7 +667,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)

@@ -28,6 +28,10 @@ static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
 };
 
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
+};
+
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
@@ -75,6 +79,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)

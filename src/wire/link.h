@@ -17,6 +17,9 @@ struct phx__hello {
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
 };
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
+};
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;

@@ -15,7 +15,6 @@
 #define WIRE_ADDRESS_MAX 105u
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
-#define WIRE_LABEL_AT 5u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -100,13 +99,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
-}
-
-void phx__wire_route_card_label(const uint8_t *data, char out[PHX_LABEL])
-{
-    PHX_ASSERT(data[WIRE_LABEL_AT] < PHX_LABEL);
-    memcpy(out, data + WIRE_LABEL_AT + 1, data[WIRE_LABEL_AT]);
-    out[data[WIRE_LABEL_AT]] = 0;
 }
 
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)

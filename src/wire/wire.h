@@ -38,6 +38,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif

@@ -34,7 +34,7 @@
 #define LEDGER_UNTOLD 1 /* as an outcome; real ones are 0 or negative */
 
 struct ledger_message {
-    uint64_t at;
+    uint64_t at, heard_at;       /* heard_at 0: not yet */
     uint64_t limit_at;           /* not to expire before; 0: never */
     uint32_t source, host, name; /* the sender's life and host; which of the names */
     uint32_t heard_by;           /* the life that heard it last */

@@ -21,7 +21,7 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget traces slow figures'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget holes traces slow figures'
 parts="$parts liar lies lies_said sim"
 mkdir -p "$dir"
 
@@ -159,6 +159,9 @@ bars() {
     full casts 16
     full casts_tiny 8
     full leavers 16
+    full hole 6
+    full flaky_path 6
+    full late_ends 8
     sh test/real/delivery.sh bars 60
     full bounded 4096 EVERY=1000000
     full death 24 SEEDS=1000
@@ -275,6 +278,9 @@ delivery() {
     sim SCENARIO=casts NODES=8
     sim SCENARIO=casts_tiny NODES=5
     sim SCENARIO=leavers NODES=8
+    sim SCENARIO=hole NODES=4 SEEDS=3
+    sim SCENARIO=flaky_path NODES=4
+    sim SCENARIO=late_ends NODES=6 SEEDS=3
 }
 
 lies() {

@@ -47,7 +47,7 @@ static void slow_say(struct sim_node *n)
     }
 }
 
-static void slow_done(phx *p, uint64_t token, int result, void *user)
+static void slow_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct sim_node *n = user;
 

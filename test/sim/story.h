@@ -27,6 +27,10 @@ void tell_forgotten(struct sim *s);
 /* Told in slow.c. */
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
+/* Told in holes.c. */
+void tell_hole(struct sim *s);
+void tell_flaky(struct sim *s);
+void tell_late_ends(struct sim *s);
 
 /* Told in traces.c. */
 void tell_traces(struct sim *s);

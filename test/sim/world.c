@@ -430,6 +430,12 @@ int world_blocked(const struct world *w, uint32_t a, uint32_t b)
     return w->pairs && (w->pairs[pair_index(w, a, b)] & WORLD_PAIR_CUT);
 }
 
+int world_swallows(const struct world *w, uint32_t a, uint32_t b, uint32_t bytes)
+{
+    return world_blocked(w, a, b)
+           || (w->pairs && (w->pairs[pair_index(w, a, b)] & WORLD_PAIR_HOLE) && bytes > w->o.hole_bytes);
+}
+
 /* The walls only; whether b listens is b's affair. A host behind a NAT is dialled from inside
  * only. */
 int world_may_dial(const struct world *w, uint32_t a, uint32_t b)

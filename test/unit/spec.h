@@ -33,7 +33,7 @@
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
     SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
-    SPEC_HAND, SPEC_TRACE, SPEC_TYPES
+    SPEC_HAND, SPEC_TRACE, SPEC_PAD, SPEC_TYPES
 };
 
 struct spec_counts {
@@ -649,11 +649,12 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_CAST: return spec_cast(s, &in, flags);
     case SPEC_HAND: return spec_hand(s, &in);
     case SPEC_TRACE: return spec_trace(s, &in, flags);
+    case SPEC_PAD: return size == 1524 ? 1 : spec_no(s, "PAD of %lu bytes", (unsigned long)size);
     default: return spec_no(s, "type %u", type);
     }
 }
 
-/* The table of states, seen from the sender: HELLO and PROOF, or ANSWER, and then it is up. */
+/* The table of states, seen from the sender: perhaps PAD, HELLO and PROOF, or ANSWER, and then it is up. */
 static int spec_order(struct spec_side *s, unsigned type)
 {
     if (s->alone)
@@ -662,6 +663,9 @@ static int spec_order(struct spec_side *s, unsigned type)
         return spec_no(s, "a frame after REFUSE");
     if (type == SPEC_REFUSE) {
         s->over = 1;
+    } else if (type == SPEC_PAD) {
+        if (s->started || s->counts.frames[SPEC_PAD] > 0)
+            return spec_no(s, "a PAD behind the first frame");
     } else if (!s->started) {
         if (type != SPEC_HELLO && type != SPEC_ANSWER)
             return spec_no(s, "the first frame is of type %u", type);

@@ -272,7 +272,9 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
+    struct phx__pad pad;
 
+    scatter(&pad, sizeof pad);
     scatter(&t, sizeof t);
     t.number |= 1;
     t.why = -(int)below(65536);
@@ -296,6 +298,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__PROBE: phx__wire_link_put(w, PHX__PROBE, (int)below(2), (int)below(256), &p); break;
     case PHX__HAND: phx__wire_link_put(w, PHX__HAND, 0, (int)below(256), &h); break;
     case PHX__TRACE: phx__wire_link_put(w, PHX__TRACE, (int)below(2), (int)below(256), &t); break;
+    case PHX__PAD: phx__wire_link_put(w, PHX__PAD, 0, 0, &pad); break;
     default: make_ack(w);
     }
 }
@@ -432,6 +435,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
+    struct phx__pad pad;
 
     if (phx__wire_route_get_card_part(f, &c) == 0) {
         phx__wire_route_put_card_part(w, &c);
@@ -452,6 +456,8 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_link_put(w, PHX__HAND, 0, f->hops, &h);
     } else if (phx__wire_link_get(f, PHX__TRACE, &t) == 0) {
         phx__wire_link_put(w, PHX__TRACE, f->flags & 1, f->hops, &t);
+    } else if (phx__wire_link_get(f, PHX__PAD, &pad) == 0) {
+        phx__wire_link_put(w, PHX__PAD, 0, 0, &pad);
     } else {
         return remake_cast(w, f);
     }
