@@ -105,7 +105,7 @@ esac
 
 # Lies of lies_said.c that harm nobody; and those that do at full size only. What is not here does harm still.
 lies='nothing left suspect log'
-quick_lies='ids cards deaf'
+quick_lies='ids deaf'
 
 # ---- One run, or the bars -------------------------------------------------------------------
 
