@@ -481,6 +481,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
+    phx__node_links_admit(p);
     step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
