@@ -40,5 +40,7 @@ PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacit
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* Could they have that room if `mail` bytes were free, which other messages have now? */
+PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
 
 #endif

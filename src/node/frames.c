@@ -434,6 +434,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
+    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);

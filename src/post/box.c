@@ -683,11 +683,30 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
+static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    const struct phx__flow_record was = *phx__post_flow_at(o, index);
+    struct phx__block *body = span == 1 ? NULL : phx__buf_block_hold(was.body);
+    size_t bytes = o->bytes;
+    int kept = span == 1 || phx__post_flow_hollow(o, index, span) != 0;
+
+    p->pending.bytes -= bytes - o->bytes;
+    phx__post_box_outcome(p, was.token, PHX_EEXPIRED, kept ? NULL : body, was.multicast, was.box->name);
+    phx__buf_block_drop(body);
+    for (; span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+        r->multicast = NULL;
+        r->token = r->limit = 0;
+    }
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
+    uint32_t i, span;
 
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
@@ -700,12 +719,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, PHX_EEXPIRED);
         } else {
-            phx__post_box_outcome(p, r->token, PHX_EEXPIRED, NULL, r->multicast, r->box->name);
-            for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->multicast = NULL;
-                phx__post_flow_at(o, j)->token = 0;
-                phx__post_flow_at(o, j)->limit = 0;
-            }
+            box_expire_begun(p, o, i, span);
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -833,9 +847,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
 
 static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
 {
-    if (peer->in.part != NULL && !peer->in.opened)
-        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
-    phx__post_flow_drop_part(&peer->in);
+    phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
     if (reborn)
         peer->life = ++p->lives;
@@ -881,7 +893,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnati
     box_fail(p, peer, 1);
     peer->in_life = (incarnation & UINT32_MAX) + 1;
     if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
-        phx__post_sched_restart(peer, 0);
+        phx__post_sched_restart(p, peer, 0);
 }
 
 /* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */

@@ -87,6 +87,7 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
     uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
@@ -167,6 +168,8 @@ struct phx__post {
     } transit;
     struct {
         uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+        uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
+        size_t bytes;    /* memory for messages of which all is not here yet */
         struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
         int unseen;           /* set by ops.message: nobody was shown the message */
     } recv;

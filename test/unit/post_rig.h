@@ -148,7 +148,7 @@ static inline uint32_t op_owner(void *ctx, uint64_t name)
 static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
 {
     struct node *n = ctx;
-    int hop = n->hop[who(n->self, node)];
+    int hop = who(n->self, node) < NODES ? n->hop[who(n->self, node)] : -1; /* some are made up */
 
     if (hop < 0)
         return PHX__NONE;
@@ -235,7 +235,7 @@ static inline int op_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     struct world *w = n->w;
     int at = n->self, target = who(n->self, node), steps;
 
-    for (steps = 0; at != target && steps < NODES; steps++) {
+    for (steps = 0; at != target && target < NODES && steps < NODES; steps++) {
         if (w->node[at].hop[target] < 0) {
             n->refused_acks++;
             return steps == 0 ? PHX_ENOTFOUND : 0;
@@ -698,6 +698,7 @@ static inline void wire_deliver(struct world *w, int a, int b)
         return;
     }
     f = wire_take(&w->wire[a][b]);
+    w->node[b].post.recv.from = as_seen(b, a);
     if (wire_place(w, a, b, f))
         return;
     size = f->size[0] + f->size[1];
