@@ -23,7 +23,7 @@ demo: phoenix.c
 # words all scenarios at small size.
 sim: phoenix.c
 	@SCENARIO='$(SCENARIO)' SEED='$(SEED)' SEEDS='$(SEEDS)' NODES='$(NODES)' TRACE='$(TRACE)' \
-	    ROUTING='$(ROUTING)' EVERY='$(EVERY)' ./test/sim/run.sh
+	    ROUTING='$(ROUTING)' EVERY='$(EVERY)' FULL='$(FULL)' ./test/sim/run.sh
 
 # The promised numbers at full size, as lines "bar NAME FIGURE LIMIT ok|short".
 bars: phoenix.c

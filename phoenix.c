@@ -267,6 +267,8 @@ struct phx__hmac {
     struct phx__sha inner, outer; /* what is added goes to inner */
 };
 PHX_PRIVATE void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size);
+/* The same with a key of the cluster, 0 bytes: none. Keys that differ make different hashes. */
+PHX_PRIVATE void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size);
 PHX_PRIVATE void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32]);
 /* 1 if equal, in time that does not depend on where they differ. */
 PHX_PRIVATE int phx__sha_equal(const uint8_t a[32], const uint8_t b[32]);
@@ -1095,7 +1097,8 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today or not by this CA), PHX_ENOMEM. May block. */
+ * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
+ * block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1215,8 +1218,10 @@ struct phx__link_card {
 };
 
 struct phx__link_summary {
-    uint64_t at;  /* no summary is answered before */
-    uint8_t open; /* more of a SUMMARY follows */
+    uint64_t at;   /* no summary is answered before */
+    uint8_t open;  /* more of a SUMMARY follows */
+    uint8_t taken; /* it is read: the peer may ask, or this node has */
+    uint8_t asked; /* the peer owes an answer to ours */
 };
 
 /* Why a link ends. */
@@ -1307,6 +1312,7 @@ struct phx__link_set {
     size_t scratch_size;
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
@@ -1498,6 +1504,7 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
+    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
 };
 
 struct phx__route_table {
@@ -1614,6 +1621,7 @@ struct phx__route_rise {
 
 struct phx__route_counters { /* for phx_stats */
     uint64_t entries_out, updates_out, requests_out;
+    uint64_t walked; /* destinations looked at for the sake of one frame; an entry that is owed counts more */
 };
 
 #ifdef PHX_PAPER
@@ -1744,6 +1752,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
+    uint32_t claims; /* from so many it was built last */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -3040,6 +3049,8 @@ struct phx__node_keys_end {
 PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls,
                                     uint64_t salt, const struct phx__node_keys_ops *ops);
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
+/* 0, or PHX_EKEYSIZE: too short, too long, or nothing but zeros. */
+PHX_PRIVATE int phx__node_keys_check(const void *key, size_t size);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
 /* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */
@@ -4396,6 +4407,17 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
+}
+
+/* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
+ * zeros: the size is hashed first. */
+void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+{
+    const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
+                               (uint8_t)(size >> 24) };
+
+    phx__sha_hmac_init(h, key, size);
+    phx__sha_add(&h->inner, bytes, sizeof bytes);
 }
 
 void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
@@ -7853,7 +7875,7 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, &n, 1);
@@ -8107,17 +8129,20 @@ void phx__tls_cert_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_contex
     br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
 }
 
-static int cert_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+/* Does the public key believe what the private one signs? BearSSL cannot compute a modulus of 4096 bits, and
+ * does not sign with a larger one. */
+static int cert_check_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
 {
-    uint8_t n[512];
-    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
-    size_t size = compute(NULL, sk), skip = 0;
+    uint8_t signature[512], hash[32] = { 1 }, got[32];
+    size_t size = (sk->n_bitlen + 7) / 8;
 
-    if (size == 0 || size > sizeof n || compute(n, sk) != size)
-        return 0;
-    while (skip < pk->nlen && pk->n[skip] == 0)
-        skip++;
-    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+    if (size > sizeof signature
+        || !br_rsa_pkcs1_sign_get_default()(BR_HASH_OID_SHA256, hash, sizeof hash, sk, signature))
+        return PHX_EPEM;
+    return br_rsa_pkcs1_vrfy_get_default()(signature, size, BR_HASH_OID_SHA256, sizeof hash, pk, got)
+                   && memcmp(hash, got, sizeof hash) == 0
+               ? 0
+               : PHX_EPAIR;
 }
 
 /* Would others believe us? Better to know now than link by link. */
@@ -8128,7 +8153,7 @@ static int cert_check_own(struct tls_pem *pem)
     const br_x509_pkey *pk;
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
-    unsigned usages, err;
+    unsigned usages = 0, err;
     size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
@@ -8140,12 +8165,12 @@ static int cert_check_own(struct tls_pem *pem)
     }
     err = (*v)->end_chain(v);
     pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
-    if (err != 0 || pk == NULL)
+    if (err != 0 || pk == NULL || !(usages & BR_KEYTYPE_SIGN)) /* both sides sign in each handshake */
         return PHX_ECERT;
     if (pk->key_type != pem->key_type)
         return PHX_EPAIR;
     if (pem->key_type == BR_KEYTYPE_RSA)
-        return cert_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+        return cert_check_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa);
     if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
         return PHX_EPEM; /* a curve that this library does not know */
     return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen
@@ -9021,8 +9046,8 @@ void phx__link_hello_rekey(struct phx__link_set *s)
     uint32_t key;
 
     for (key = 0; key < hello_keys(s); key++)
-        phx__sha_hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
-                           s->key_count > 0 ? s->keys[key].size : 0);
+        phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                          s->key_count > 0 ? s->keys[key].size : 0);
 }
 
 void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
@@ -9574,11 +9599,13 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
- * Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five seconds of
+ * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
+ * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
  * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
  * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
  * each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
@@ -9591,12 +9618,12 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE || type == PHX__TRACE;
+    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
 {
-    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
 }
@@ -9604,7 +9631,7 @@ static void link_charge(const struct phx__link_set *s, struct phx__link *l, size
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
-    int reason;
+    int reason, err;
 
     if (f->type == PHX__REFUSE) {
         l->end.refused = 1;
@@ -9614,9 +9641,12 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (link_is_charged(f->type))
-        link_charge(s, l, raw_size);
-    return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    if (!link_is_charged(f->type))
+        return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    s->walked = 0;
+    err = s->ops->frame(s->ctx, l, f, raw, raw_size);
+    link_charge(s, l, raw_size);
+    return err;
 }
 
 /* Keeps these bytes for the next read. */
@@ -10206,6 +10236,7 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
         phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
+    d->card_own = 0;
 }
 
 /* ======== src/route/route.c ======== */
@@ -10280,6 +10311,9 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
+
+/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+#define ROUTE_CHECK_COST 8u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -10588,22 +10622,35 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_changed(r, node);
 }
 
+/* Does the entry bring a card of our version that is not the one that we have? */
+static int route_is_other_card(const struct phx__dest *d, const struct phx__entry *e)
+{
+    return e->card != NULL && d->card != NULL && e->card_version == d->card_version
+           && (e->card_size != d->card->size || memcmp(e->card, d->card->at, e->card_size) != 0);
+}
+
 static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                             uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
 
-    if (e->card_version <= d->card_version)
+    if (e->card_version < d->card_version || route_is_other_card(d, e))
         return 0;
     if (e->card == NULL) { /* the neighbour thinks that we have the card, but we have forgotten it */
-        if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
+        if (e->card_version > d->card_version && !PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
     }
-    if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
-        return PHX_ENOMEM;
-    route_changed(r, node);
-    route_touch(r, node, now);
+    if (e->card_version > d->card_version) {
+        if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
+            return PHX_ENOMEM;
+        route_changed(r, node);
+        route_touch(r, node, now);
+    }
+    if (nbr == node && !d->card_own) {
+        d->card_own = 1; /* a goodbye counts now */
+        route_changed(r, node);
+    }
     return 0;
 }
 
@@ -10625,13 +10672,18 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
+    uint64_t checks = 0;
     uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
-            route_touch_loss(r, v, now);
+    for (v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -10690,6 +10742,32 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return route_owe(r, nbr, node, &t, now);
 }
 
+/* A life or a card that is news here, and does not come from the owner's side, is told towards the owner: if
+ * it is a lie, the owner rises above it. Without the card, and with what we advertised there before; of two
+ * cards of one version it hears as of the version after. */
+static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e)
+{
+    const struct phx__dest *d = &r->table.at[node];
+    uint32_t way = nbr == node ? nbr : d->next;
+    int is_other = e->incarnation == d->incarnation && route_is_other_card(d, e);
+    struct phx__entry out = *e;
+    struct phx__advertised t;
+
+    if (way == PHX__NONE || PHX__ROUTE_RULES(r))
+        return;
+    if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
+        return;
+    t = route_word(d, way);
+    out.seq = t.seq;
+    out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
+    out.card_version += (uint32_t)is_other;
+    out.card = NULL;
+    out.card_size = 0;
+    r->counters.updates_out++;
+    r->counters.entries_out++;
+    r->ops.update(r->ops.ctx, way, &out, 1);
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
     uint32_t node = phx__id_find(r->ids, &e->id);
@@ -10708,10 +10786,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return 0;
     }
     d = &r->table.at[node];
-    if (e->incarnation > d->incarnation)
-        route_restarted(r, node, e->incarnation, now);
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
         return route_asked(r, nbr, node, 0, now);
+    route_tell_owner(r, nbr, node, e);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
     /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
@@ -10797,6 +10876,7 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     uint32_t i;
 
+    r->counters.walked += r->table.capacity;
     for (i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -10828,9 +10908,12 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
-        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
-            (void)route_asked(r, nbr, i, 0, r->moved);
+        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+            continue;
+        (void)route_asked(r, nbr, i, 0, r->moved);
+        r->counters.walked += ROUTE_CHECK_COST;
     }
+    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -10919,6 +11002,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
+    d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.shrunk++;
@@ -12297,8 +12381,9 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = 0;
+    x->count = x->claims = 0;
     while (waiting->count > 0) {
+        x->claims++;
         item = waiting->item[0];
         if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
@@ -12934,7 +13019,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
+    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
     int err;
 
     if (l->version == l->names->version)
@@ -18388,14 +18473,23 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
+/* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
+int phx__node_keys_check(const void *key, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && ((const uint8_t *)key)[i] == 0)
+        i++;
+    return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
+}
+
 static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
+    int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
 
-    if (from->data == NULL)
-        return PHX_EINVAL;
-    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
-        return PHX_EKEYSIZE;
+    if (err != 0)
+        return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
     to->data = memcpy(data, from->data, from->size);
@@ -19968,6 +20062,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         size_t start;
         if (l == NULL)
             return; /* the next digest asks again */
+        l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -20072,6 +20167,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     struct phx__reader r;
     struct phx__entry e;
     int got, dropped = 0;
+    uint32_t changed;
 
     if (phx__wire_route_get_update(f, &r) != 0)
         return PHX_EPROTO;
@@ -20084,7 +20180,10 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        changed = p->route.changed.count;
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
+            p->set.walked = 2 * (uint64_t)p->names.index.claims;
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -20109,6 +20208,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    uint64_t walked = p->route.counters.walked;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -20118,6 +20218,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    p->set.walked = p->route.counters.walked - walked;
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
@@ -20125,29 +20226,40 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
+/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
+ * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
+static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
+{
+    l->summary.taken = reply ? l->summary.asked
+                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+    if (!l->summary.taken)
+        return;
+    if (reply)
+        l->summary.asked = 0;
+    else
+        l->summary.at = p->now + PHX__SECOND;
+    phx__route_summary_begin(&p->route);
+}
+
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
+    uint64_t walked = p->route.counters.walked;
     struct phx__summary_line s;
     struct phx__reader r;
-    int got;
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        phx__route_summary_begin(&p->route);
+        frames_begin_summary(p, l, reply);
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
-        phx__route_summary_line(&p->route, l->peer, &s);
+        if (l->summary.taken)
+            phx__route_summary_line(&p->route, l->peer, &s);
     if (got != 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (l->summary.open)
-        return 0;
-    if (!(f->flags & PHX__SUMMARY_REPLY)) {
-        /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-            return 0;
-        l->summary.at = p->now + PHX__SECOND;
-    }
-    phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    if (!l->summary.open && l->summary.taken)
+        phx__route_summary_end(&p->route, l->peer, reply);
+    p->set.walked = p->route.counters.walked - walked;
     return 0;
 }
 
@@ -21325,6 +21437,7 @@ static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, 
 {
     phx *p = ctx;
 
+    p->set.walked += phx__node_names(p, node)->count;
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 
@@ -21850,23 +21963,30 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
+static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
+{
+    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err, left;
+    int err, says, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
-    if ((err = step_show_card(p, node, d)) != 0)
+    if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
-    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -22635,7 +22755,7 @@ static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+    if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
@@ -22840,7 +22960,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
     size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
-    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+    if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;

@@ -114,10 +114,10 @@ extern "C" {
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
     X(ENOTSUP, -33, "not supported by this system, or built without: TLS wants -DPHX_TLS")          \
-    X(EKEYSIZE, -34, "a key has 16 to 1024 bytes")                                                 \
+    X(EKEYSIZE, -34, "a key has 16 to 1024 bytes, not all of them zero")                           \
     X(EFILE, -35, "no such file, or it cannot be read")                                            \
     X(EPEM, -36, "malformed PEM file, or nothing of use in it")                                    \
-    X(ECERT, -37, "own certificate is expired, or not issued by cfg.tls_ca")                       \
+    X(ECERT, -37, "own certificate: expired, not for signing, or not by cfg.tls_ca")               \
     X(EPAIR, -38, "private key does not belong to the certificate")                                \
     X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
     X(ETLS, -40, "TLS handshake failed")
@@ -301,8 +301,8 @@ struct phx_key {
 };
 
 /* Reads a key from a file, all bytes of it as they are: a line end at its end counts, so copy the file
- * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, or over
- * capacity), PHX_EMFILE. May block, as files do. */
+ * and not its text. How many bytes, or PHX_EFILE, PHX_EACCES, PHX_EKEYSIZE (too short, too long, zeros
+ * only, or over capacity), PHX_EMFILE. May block, as files do. */
 int phx_read_key(const char *path, void *out, size_t capacity);
 
 /* ---- Failure detection -------------------------------------------------------------------------- */

@@ -160,6 +160,17 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     phx__sha_add(&h->outer, pad, sizeof pad);
 }
 
+/* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
+ * zeros: the size is hashed first. */
+void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+{
+    const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
+                               (uint8_t)(size >> 24) };
+
+    phx__sha_hmac_init(h, key, size);
+    phx__sha_add(&h->inner, bytes, sizeof bytes);
+}
+
 void phx__sha_hmac_end(struct phx__hmac *h, uint8_t out[32])
 {
     uint8_t digest[32];

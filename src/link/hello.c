@@ -63,8 +63,8 @@ void phx__link_hello_rekey(struct phx__link_set *s)
     uint32_t key;
 
     for (key = 0; key < hello_keys(s); key++)
-        phx__sha_hmac_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
-                           s->key_count > 0 ? s->keys[key].size : 0);
+        phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
+                          s->key_count > 0 ? s->keys[key].size : 0);
 }
 
 void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)

@@ -18,11 +18,13 @@
 /* A larger scratch is not lent: a frame of 32 KiB would pin all of it. */
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
- * Each is charged one unit and one for each 64 bytes; 20,000 units a second are paid for, five seconds of
+ * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
+ * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
  * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
  * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
  * each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
+#define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
@@ -35,12 +37,12 @@
 /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
 static int link_is_charged(int type)
 {
-    return type < PHX__DATA || type == PHX__SUSPECT || type == PHX__PROBE || type == PHX__TRACE;
+    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
 static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
 {
-    uint64_t units = 1 + size / LINK_UNIT_BYTES;
+    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
 }
@@ -48,7 +50,7 @@ static void link_charge(const struct phx__link_set *s, struct phx__link *l, size
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
-    int reason;
+    int reason, err;
 
     if (f->type == PHX__REFUSE) {
         l->end.refused = 1;
@@ -58,9 +60,12 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (link_is_charged(f->type))
-        link_charge(s, l, raw_size);
-    return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    if (!link_is_charged(f->type))
+        return s->ops->frame(s->ctx, l, f, raw, raw_size);
+    s->walked = 0;
+    err = s->ops->frame(s->ctx, l, f, raw, raw_size);
+    link_charge(s, l, raw_size);
+    return err;
 }
 
 /* Keeps these bytes for the next read. */

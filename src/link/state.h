@@ -64,8 +64,10 @@ struct phx__link_card {
 };
 
 struct phx__link_summary {
-    uint64_t at;  /* no summary is answered before */
-    uint8_t open; /* more of a SUMMARY follows */
+    uint64_t at;   /* no summary is answered before */
+    uint8_t open;  /* more of a SUMMARY follows */
+    uint8_t taken; /* it is read: the peer may ask, or this node has */
+    uint8_t asked; /* the peer owes an answer to ours */
 };
 
 /* Why a link ends. */
@@ -156,6 +158,7 @@ struct phx__link_set {
     size_t scratch_size;
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 

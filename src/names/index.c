@@ -151,8 +151,9 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = 0;
+    x->count = x->claims = 0;
     while (waiting->count > 0) {
+        x->claims++;
         item = waiting->item[0];
         if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;

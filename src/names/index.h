@@ -19,6 +19,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
+    uint32_t claims; /* from so many it was built last */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */

@@ -126,7 +126,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0 };
+    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
     int err;
 
     if (l->version == l->names->version)

@@ -85,7 +85,7 @@ static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
 
-    if (c->key != NULL && !api_within(c->key_size, PHX_KEY_MIN, PHX_KEY_MAX))
+    if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
     if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
         || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
@@ -290,7 +290,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
     size = phx__os_read_file(path, bytes, sizeof bytes);
     if (size < 0)
         return (int)size;
-    if (!api_within((uint64_t)size, PHX_KEY_MIN, PHX_KEY_MAX) || (size_t)size > capacity)
+    if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;

@@ -199,6 +199,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
         size_t start;
         if (l == NULL)
             return; /* the next digest asks again */
+        l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
@@ -303,6 +304,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     struct phx__reader r;
     struct phx__entry e;
     int got, dropped = 0;
+    uint32_t changed;
 
     if (phx__wire_route_get_update(f, &r) != 0)
         return PHX_EPROTO;
@@ -315,7 +317,10 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        changed = p->route.changed.count;
         got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
+            p->set.walked = 2 * (uint64_t)p->names.index.claims;
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -340,6 +345,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    uint64_t walked = p->route.counters.walked;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -349,6 +355,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    p->set.walked = p->route.counters.walked - walked;
     if (l->peer == p->news.told_by && b.digest == p->route.digest)
         phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
@@ -356,29 +363,40 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
+/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
+ * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
+static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
+{
+    l->summary.taken = reply ? l->summary.asked
+                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+    if (!l->summary.taken)
+        return;
+    if (reply)
+        l->summary.asked = 0;
+    else
+        l->summary.at = p->now + PHX__SECOND;
+    phx__route_summary_begin(&p->route);
+}
+
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
+    int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
+    uint64_t walked = p->route.counters.walked;
     struct phx__summary_line s;
     struct phx__reader r;
-    int got;
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        phx__route_summary_begin(&p->route);
+        frames_begin_summary(p, l, reply);
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
-        phx__route_summary_line(&p->route, l->peer, &s);
+        if (l->summary.taken)
+            phx__route_summary_line(&p->route, l->peer, &s);
     if (got != 0)
         return PHX_EPROTO;
     l->summary.open = (f->flags & PHX__SUMMARY_MORE) != 0;
-    if (l->summary.open)
-        return 0;
-    if (!(f->flags & PHX__SUMMARY_REPLY)) {
-        /* Few bytes ask for a whole table: not more often than the table could be of use. */
-        if (p->now < l->summary.at || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-            return 0;
-        l->summary.at = p->now + PHX__SECOND;
-    }
-    phx__route_summary_end(&p->route, l->peer, (f->flags & PHX__SUMMARY_REPLY) != 0);
+    if (!l->summary.open && l->summary.taken)
+        phx__route_summary_end(&p->route, l->peer, reply);
+    p->set.walked = p->route.counters.walked - walked;
     return 0;
 }
 

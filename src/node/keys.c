@@ -37,14 +37,23 @@ void phx__node_keys_free(struct phx__node_keys *k)
     phx__ratelimit_free(&k->lines);
 }
 
+/* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
+int phx__node_keys_check(const void *key, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && ((const uint8_t *)key)[i] == 0)
+        i++;
+    return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
+}
+
 static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
+    int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
 
-    if (from->data == NULL)
-        return PHX_EINVAL;
-    if (from->size < PHX_KEY_MIN || from->size > PHX_KEY_MAX)
-        return PHX_EKEYSIZE;
+    if (err != 0)
+        return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
     to->data = memcpy(data, from->data, from->size);

@@ -34,6 +34,8 @@ struct phx__node_keys_end {
 PHX_PRIVATE int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls,
                                     uint64_t salt, const struct phx__node_keys_ops *ops);
 PHX_PRIVATE void phx__node_keys_free(struct phx__node_keys *k);
+/* 0, or PHX_EKEYSIZE: too short, too long, or nothing but zeros. */
+PHX_PRIVATE int phx__node_keys_check(const void *key, size_t size);
 /* Replaces all keys: 0, or PHX_EINVAL, PHX_EKEYSIZE, PHX_ENOMEM and nothing changes. */
 PHX_PRIVATE int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count);
 /* Makes TLS ready, at the start for files and cfg.tls, and at its first use: 0, PHX_ENOKEY, or why not. */

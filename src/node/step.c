@@ -223,23 +223,30 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
+static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
+{
+    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__peer *peer;
-    int err, left;
+    int err, says, left;
 
     if (d == NULL || node == PHX__SELF)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
-    if ((err = step_show_card(p, node, d)) != 0)
+    if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
     if (p->dial.start.learnt_at == p->now)
         p->news.told_by = d->next;
-    left = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */

@@ -185,6 +185,7 @@ static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, 
 {
     phx *p = ctx;
 
+    p->set.walked += phx__node_names(p, node)->count;
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 

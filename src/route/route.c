@@ -67,6 +67,9 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
+/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+#define ROUTE_CHECK_COST 8u
+
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
@@ -374,22 +377,35 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_changed(r, node);
 }
 
+/* Does the entry bring a card of our version that is not the one that we have? */
+static int route_is_other_card(const struct phx__dest *d, const struct phx__entry *e)
+{
+    return e->card != NULL && d->card != NULL && e->card_version == d->card_version
+           && (e->card_size != d->card->size || memcmp(e->card, d->card->at, e->card_size) != 0);
+}
+
 static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                             uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
 
-    if (e->card_version <= d->card_version)
+    if (e->card_version < d->card_version || route_is_other_card(d, e))
         return 0;
     if (e->card == NULL) { /* the neighbour thinks that we have the card, but we have forgotten it */
-        if (!PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
+        if (e->card_version > d->card_version && !PHX__ROUTE_RULES(r) && e->hops != PHX__UNREACHABLE)
             r->ops.request(r->ops.ctx, nbr, node, 0, 1);
         return 0;
     }
-    if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
-        return PHX_ENOMEM;
-    route_changed(r, node);
-    route_touch(r, node, now);
+    if (e->card_version > d->card_version) {
+        if (phx__route_table_card(&r->table, d, e->card, e->card_size, e->card_version) != 0)
+            return PHX_ENOMEM;
+        route_changed(r, node);
+        route_touch(r, node, now);
+    }
+    if (nbr == node && !d->card_own) {
+        d->card_own = 1; /* a goodbye counts now */
+        route_changed(r, node);
+    }
     return 0;
 }
 
@@ -411,13 +427,18 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
+    uint64_t checks = 0;
     uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++)
-        if (phx__route_table_offer(&r->table.at[v], n->node) != NULL)
-            route_touch_loss(r, v, now);
+    for (v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -476,6 +497,32 @@ static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32
     return route_owe(r, nbr, node, &t, now);
 }
 
+/* A life or a card that is news here, and does not come from the owner's side, is told towards the owner: if
+ * it is a lie, the owner rises above it. Without the card, and with what we advertised there before; of two
+ * cards of one version it hears as of the version after. */
+static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e)
+{
+    const struct phx__dest *d = &r->table.at[node];
+    uint32_t way = nbr == node ? nbr : d->next;
+    int is_other = e->incarnation == d->incarnation && route_is_other_card(d, e);
+    struct phx__entry out = *e;
+    struct phx__advertised t;
+
+    if (way == PHX__NONE || PHX__ROUTE_RULES(r))
+        return;
+    if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
+        return;
+    t = route_word(d, way);
+    out.seq = t.seq;
+    out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
+    out.card_version += (uint32_t)is_other;
+    out.card = NULL;
+    out.card_size = 0;
+    r->counters.updates_out++;
+    r->counters.entries_out++;
+    r->ops.update(r->ops.ctx, way, &out, 1);
+}
+
 int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e, uint64_t now)
 {
     uint32_t node = phx__id_find(r->ids, &e->id);
@@ -494,10 +541,11 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
         return 0;
     }
     d = &r->table.at[node];
-    if (e->incarnation > d->incarnation)
-        route_restarted(r, node, e->incarnation, now);
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
         return route_asked(r, nbr, node, 0, now);
+    route_tell_owner(r, nbr, node, e);
+    if (e->incarnation > d->incarnation)
+        route_restarted(r, node, e->incarnation, now);
     /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
         && (err = route_asked(r, nbr, node, 0, now)) != 0)
@@ -583,6 +631,7 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     uint32_t i;
 
+    r->counters.walked += r->table.capacity;
     for (i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -614,9 +663,12 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
     for (i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
-        if (i != nbr && d->hops != PHX__UNREACHABLE && !(d->flags & PHX__DEST_SEEN))
-            (void)route_asked(r, nbr, i, 0, r->moved);
+        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+            continue;
+        (void)route_asked(r, nbr, i, 0, r->moved);
+        r->counters.walked += ROUTE_CHECK_COST;
     }
+    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -705,6 +757,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
+    d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.shrunk++;

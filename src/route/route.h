@@ -60,6 +60,7 @@ struct phx__route_rise {
 
 struct phx__route_counters { /* for phx_stats */
     uint64_t entries_out, updates_out, requests_out;
+    uint64_t walked; /* destinations looked at for the sake of one frame; an entry that is owed counts more */
 };
 
 #ifdef PHX_PAPER

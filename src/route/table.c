@@ -332,4 +332,5 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
         phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
     d->card = NULL;
     d->card_version = 0;
+    d->card_own = 0;
 }

@@ -79,6 +79,7 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
+    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
 };
 
 struct phx__route_table {

@@ -37,7 +37,7 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, &n, 1);
@@ -291,17 +291,20 @@ void phx__tls_cert_judge_by_ca(const struct tls_pem *pem, br_x509_minimal_contex
     br_x509_minimal_set_time(x, (uint32_t)(now / 86400 + 719528), (uint32_t)(now % 86400));
 }
 
-static int cert_same_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
+/* Does the public key believe what the private one signs? BearSSL cannot compute a modulus of 4096 bits, and
+ * does not sign with a larger one. */
+static int cert_check_rsa(const br_rsa_private_key *sk, const br_rsa_public_key *pk)
 {
-    uint8_t n[512];
-    br_rsa_compute_modulus compute = br_rsa_compute_modulus_get_default();
-    size_t size = compute(NULL, sk), skip = 0;
+    uint8_t signature[512], hash[32] = { 1 }, got[32];
+    size_t size = (sk->n_bitlen + 7) / 8;
 
-    if (size == 0 || size > sizeof n || compute(n, sk) != size)
-        return 0;
-    while (skip < pk->nlen && pk->n[skip] == 0)
-        skip++;
-    return pk->nlen - skip == size && memcmp(pk->n + skip, n, size) == 0;
+    if (size > sizeof signature
+        || !br_rsa_pkcs1_sign_get_default()(BR_HASH_OID_SHA256, hash, sizeof hash, sk, signature))
+        return PHX_EPEM;
+    return br_rsa_pkcs1_vrfy_get_default()(signature, size, BR_HASH_OID_SHA256, sizeof hash, pk, got)
+                   && memcmp(hash, got, sizeof hash) == 0
+               ? 0
+               : PHX_EPAIR;
 }
 
 /* Would others believe us? Better to know now than link by link. */
@@ -312,7 +315,7 @@ static int cert_check_own(struct tls_pem *pem)
     const br_x509_pkey *pk;
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
-    unsigned usages, err;
+    unsigned usages = 0, err;
     size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
@@ -324,12 +327,12 @@ static int cert_check_own(struct tls_pem *pem)
     }
     err = (*v)->end_chain(v);
     pk = (*v)->get_pkey((const br_x509_class *const *)v, &usages);
-    if (err != 0 || pk == NULL)
+    if (err != 0 || pk == NULL || !(usages & BR_KEYTYPE_SIGN)) /* both sides sign in each handshake */
         return PHX_ECERT;
     if (pk->key_type != pem->key_type)
         return PHX_EPAIR;
     if (pem->key_type == BR_KEYTYPE_RSA)
-        return cert_same_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa) ? 0 : PHX_EPAIR;
+        return cert_check_rsa(br_skey_decoder_get_rsa(&pem->key), &pk->key.rsa);
     if (br_ec_compute_pub(br_ec_get_default(), &ec, point, br_skey_decoder_get_ec(&pem->key)) == 0)
         return PHX_EPEM; /* a curve that this library does not know */
     return ec.curve == pk->key.ec.curve && ec.qlen == pk->key.ec.qlen

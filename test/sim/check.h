@@ -109,4 +109,11 @@ void check_explain_name(struct check *c, uint32_t host, uint64_t name, char *out
 /* Who says it holds name itself, of the hosts with a process: how many; *holder one of them. */
 uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
 
+/* Bytes that the process keeps of nodes that are dead or were only heard of. */
+size_t check_dead_bytes(const struct check *c, uint32_t host);
+
+/* The library's SHA-256, and its HMAC with no key, for who makes frames by hand. */
+void check_sha(const void *data, size_t size, unsigned char out[32]);
+void check_hmac(const void *data, size_t size, unsigned char out[32]);
+
 #endif

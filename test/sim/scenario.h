@@ -29,6 +29,7 @@ struct sim_options {
     int trace;
     uint32_t every; /* invariants after every so many relevant steps of a node; 0: choose by size */
     int tsv;        /* data for plots on standard output */
+    int full;       /* at full size, as for the bars; else what `make test` has time for */
 };
 
 struct sim_node {
@@ -54,6 +55,7 @@ struct sim {
     struct phx_config cfg;  /* what every process starts with; a story may change it */
     struct sim_totals dead; /* of processes that ended */
     struct world_rng rng;   /* the story's own choices */
+    int liars; /* the story has hosts that break the protocol: malformed frames are no fault */
     int names; /* each process assumes the names 10 * host .. 10 * host + 9 at its start */
     int bars_short;
     unsigned bars; /* printed */

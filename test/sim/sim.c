@@ -11,7 +11,7 @@ struct request {
     const struct story *story;
     uint64_t seed, seeds;
     uint64_t nodes; /* 0: the story's usual number */
-    uint64_t trace, routing, every;
+    uint64_t trace, routing, every, full;
     unsigned tests; /* lines that said ok, not ok or bar */
 };
 
@@ -21,10 +21,11 @@ static int usage(const char *what)
         fprintf(stderr, "sim: %s\n", what);
     fprintf(stderr,
             "usage: sim [SEED=n] [SEEDS=count] [NODES=n] [SCENARIO=name|list] [TRACE=0|1|2]\n"
-            "           [ROUTING=default|naive|paper] [EVERY=n]\n"
+            "           [ROUTING=default|naive|paper] [EVERY=n] [FULL=0|1]\n"
             "SEEDS runs SEED, SEED+1 ..; TRACE=1 tells what happens, TRACE=2 every delivery too;\n"
             "ROUTING=naive and paper want the program sim_paper;\n"
-            "EVERY looks at invariants every so many steps of a node (1: always).\n");
+            "EVERY looks at invariants every so many steps of a node (1: always);\n"
+            "FULL=1 tells the stories of lies at full size.\n");
     return 2;
 }
 
@@ -65,6 +66,7 @@ static int list(void)
     list_some(stories);
     list_some(delivery_stories);
     list_some(detect_stories);
+    list_some(lie_stories);
     return 0;
 }
 
@@ -86,6 +88,8 @@ static int read_word(struct request *q, const char *word)
         return number(value, 0, 2, &q->trace);
     if (n == 5 && strncmp(word, "EVERY", n) == 0)
         return number(value, 1, 1000000, &q->every);
+    if (n == 4 && strncmp(word, "FULL", n) == 0)
+        return number(value, 0, 1, &q->full);
     if (n == 7 && strncmp(word, "ROUTING", n) == 0)
         return routing(value, &q->routing);
     if (n == 8 && strncmp(word, "SCENARIO", n) == 0)
@@ -112,6 +116,7 @@ static int run(struct request *q, uint64_t seed, int alone, uint64_t *peace, uin
     o.routing = (int)q->routing;
     o.trace = (int)q->trace;
     o.every = (uint32_t)q->every;
+    o.full = (int)q->full;
     world_options_init(&w, seed, o.nodes);
     if (q->story->world)
         q->story->world(&w);

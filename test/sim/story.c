@@ -502,5 +502,7 @@ const struct story *story_find(const char *name)
 
     if (!t)
         t = find_in(delivery_stories, name);
-    return t ? t : find_in(detect_stories, name);
+    if (!t)
+        t = find_in(detect_stories, name);
+    return t ? t : find_in(lie_stories, name);
 }

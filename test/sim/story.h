@@ -14,6 +14,7 @@ struct story {
 extern const struct story stories[];          /* the last has no name */
 extern const struct story delivery_stories[]; /* likewise; told in delivery.c */
 extern const struct story detect_stories[];   /* likewise; told in detect.c */
+extern const struct story lie_stories[];      /* likewise; told in lies.c */
 const struct story *story_find(const char *name);
 
 /* Told in campaign.c. */

@@ -211,7 +211,7 @@ static inline void raw_proof(const char *cluster, const char *key, int spoil)
     put(1, 4); /* card_version */
     put(0, 4); /* have */
     put(0, 1); /* observed: none */
-    phx__sha_hmac_init(&h, key, strlen(key));
+    phx__sha_key_init(&h, key, strlen(key));
     phx__sha_add(&h.inner, "PHX1 proof", 11);
     phx__sha_add(&h.inner, cluster, strlen(cluster) + 1);
     phx__sha_add(&h.inner, r.hello, 60);

@@ -684,7 +684,7 @@ static void raw_answer(int fd)
     put(2, 4); /* card_version */
     put(0, 4);
     put(0, 1); /* observed: none */
-    phx__sha_hmac_init(&h, "", 0);
+    phx__sha_key_init(&h, "", 0);
     phx__sha_add(&h.inner, "PHX1 answer", 12);
     phx__sha_add(&h.inner, "phoenix", 8);
     phx__sha_add(&h.inner, hello + 8, 60);

@@ -1,10 +1,10 @@
 /* t_keys.c - keys: which of two is used, changing them while the cluster runs, and who stays out.
  *
- * Goal: promises 105, 108 and 109. Nodes with a key in common link, whatever they have besides and in
- * whatever order; others do not, both sides say why, and neither says it more than once a minute;
- * messages between two nodes are replayed, reflected and exchanged by one in between, and get
- * him nowhere. Without a key a node stays on its machine. Method: real nodes with the strict host
- * of nodes.h, and the raw peer of raw.h for what no node would say. */
+ * Goal: promises 105, 106, 108 and 109. Nodes with a key in common link, whatever they have besides and in
+ * whatever order; others do not, both sides say why, and neither says it more than once a minute (zeros at
+ * the end of a key count); messages between two nodes are replayed, reflected and exchanged by one in
+ * between, and get him nowhere. Without a key a node stays on its machine. Method: real nodes with the
+ * strict host of nodes.h, and the raw peer of raw.h for what no node would say. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -19,6 +19,7 @@
 
 static const struct phx_key key_old = {"the old key, 24 bytes...", 24};
 static const struct phx_key key_new = {"the new key, of 25 bytes.", 25};
+static const struct phx_key key_long = {"the old key, 24 bytes...", 25}; /* with the zero at its end */
 static const struct phx_key key_bad = {"a key from somewhere else", 25};
 
 /* A node with one key, or with two. */
@@ -57,6 +58,9 @@ static void test_pairs(void)
         {"{new} dials {new, old}", {&key_new}, {&key_new, &key_old}, 1},
         {"{new, old} dials {new}", {&key_new, &key_old}, {&key_new}, 1},
         {"{new} dials {old}", {&key_new}, {&key_old}, 0},
+        {"{old and a zero} dials {old}", {&key_long}, {&key_old}, 0},
+        {"{old} dials {old and a zero}", {&key_old}, {&key_long}, 0},
+        {"{old and a zero} and the same", {&key_long}, {&key_long}, 1},
         {"{other} dials {new, old}", {&key_bad}, {&key_new, &key_old}, 0},
         {"{new, old} dials {other}", {&key_new, &key_old}, {&key_bad}, 0},
     };
@@ -155,6 +159,7 @@ static void test_calls(void)
     struct phx_key bad = {"0123456789abcde", 15};
     static char long_key[1025];
     struct phx_key huge = {long_key, sizeof long_key};
+    size_t i;
     phx *p;
 
     begin(&n[0], NULL);
@@ -162,6 +167,10 @@ static void test_calls(void)
        "keys of 15 and 1,025 bytes: \"%s\"", phx_strerror(PHX_EKEYSIZE));
     bad.size = 0;
     ok(phx_set_keys(n[0].p, &bad, 1) == PHX_EKEYSIZE, "an empty key is none");
+    for (i = 16; i <= 1024; i += 504) {
+        huge.size = i;
+        ok(phx_set_keys(n[0].p, &huge, 1) == PHX_EKEYSIZE, "nor is one of %d zeros, promise 106", (int)i);
+    }
     bad.data = NULL;
     bad.size = 16;
     ok(phx_set_keys(n[0].p, &bad, 1) == PHX_EINVAL && phx_set_keys(n[0].p, NULL, 1) == PHX_EINVAL
@@ -182,6 +191,12 @@ static void test_calls(void)
     c.key = long_key;
     c.key_size = 1025;
     ok(phx_new(&p, &c, 0) == PHX_EKEYSIZE, "both ways");
+    c.key_size = 1024;
+    ok(phx_new(&p, &c, 0) == PHX_EKEYSIZE && p == NULL, "and zeros only");
+    long_key[1023] = 1;
+    ok(phx_new(&p, &c, 0) == 0, "one bit is enough");
+    phx_free(p);
+    long_key[1023] = 0;
 }
 
 static void write_file(const char *path, const void *data, size_t size)
@@ -216,6 +231,8 @@ static void test_files(void)
     ok(phx_read_key(path, out, sizeof out) == PHX_EKEYSIZE, "too short");
     write_file(path, bytes, 1024);
     ok(phx_read_key(path, out, sizeof out) == 1024, "the longest");
+    write_file(path, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20);
+    ok(phx_read_key(path, out, sizeof out) == PHX_EKEYSIZE, "zeros only");
     write_file(path, bytes, 1025);
     ok(phx_read_key(path, out, sizeof out) == PHX_EKEYSIZE, "too long");
     chmod(path, 0);
@@ -325,7 +342,7 @@ static void put_hmac(const char *label, const struct phx_key *key, const void *x
     struct phx__hmac h;
     unsigned char mac[32];
 
-    phx__sha_hmac_init(&h, key->data, key->size);
+    phx__sha_key_init(&h, key->data, key->size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, "phoenix", 8);
     phx__sha_add(&h.inner, r.hello, 60);

@@ -786,42 +786,84 @@ static void test_first_word(void)
     finish_all(n, 3);
 }
 
-static void forged_card(const struct phx_id *id, uint64_t incarnation, uint64_t seq, uint64_t version)
+/* Without names; flags: 1 RELAYS, 2 LEFT. */
+static void forged_card(const struct phx_id *id, uint64_t incarnation, uint64_t seq, int hop_count,
+                        uint64_t version, int flags)
 {
     update_begin();
     put_bytes(id, 16);
     put(incarnation, 8);
     put(seq, 4);
-    put(1, 1);
+    put((uint64_t)hop_count, 1);
     put(1, 1); /* CARD */
     put(version, 4);
     put(10, 4);
-    put(1, 1);
+    put((uint64_t)flags, 1);
     put(65536, 4);
     put(0, 1);
-    put(0, 4); /* no names */
+    put(0, 4);
     tail();
     raw_send();
 }
 
+/* Goal: a card that its owner never wrote is overruled by it within a round trip, and nothing is asked of its
+ * host. Method: the version after the true one, and the last ones of all. */
 static void test_forged_card(void)
 {
     static const uint64_t version[] = {1000, 0x7fffffff, 0xfffffffe, 0xffffffff};
     struct phx_config c = usual();
-    uint64_t i;
+    uint64_t i, before;
 
     begin_pair(&c);
     raw_link(&n[0]);
     for (i = 0; i < 4; i++) {
-        forged_card(&n[1].id, life_of(&n[0], &n[1]), 1, version[i]);
-        eventually(phx_owner(n[0].p, 2, NULL) == PHX_ENOTFOUND, "a card that its owner never wrote");
+        before = stats(&n[0]).entries_in;
+        forged_card(&n[1].id, life_of(&n[0], &n[1]), 1, 1, version[i], 1);
+        eventually(stats(&n[0]).entries_in >= before + 2 && owns(&n[0], 2, &n[1]),
+                   "a card that its owner never wrote is overruled");
         phx_assume(n[1].p, 10 + i, 10 + i);
-        eventually(owns(&n[0], 2, &n[1]) && owns(&n[0], 10 + i, &n[1]),
-                   "stands until the owner's next word");
+        eventually(owns(&n[0], 2, &n[1]) && owns(&n[0], 10 + i, &n[1]), "and the owner's next one counts");
         ok(honest(), "and all goes on");
     }
     raw_finish();
     finish_all(n, 2);
+}
+
+/* Goal: a goodbye by others' word closes nothing (promises 54, 61, 67): neither of a neighbour nor of a node
+ * behind another, with any number, version or life. Method: a liar says it and goes at once; then messages
+ * pass, over the link that was there. A goodbye of its owner counts as ever. */
+static void test_forged_goodbye(void)
+{
+    struct phx_config c = usual();
+    char id[PHX_ID_TEXT];
+    uint64_t life;
+    int i;
+
+    begin_pair(&c);
+    begin(&n[2], NULL); /* behind the hub: neither of the two can be dialled */
+    phx_join(n[2].p, n[0].at);
+    phx_assume(n[2].p, 3, 3);
+    eventually(owns(&n[1], 3, &n[2]) && hops(&n[1], &n[2]) == 2, "two behind a hub");
+    for (i = 0; i < 3; i++) {
+        raw_link(&n[0]);
+        phx_id_text(&r.id, id);
+        life = life_of(&n[0], &n[1]);
+        if (i == 2) /* a later life ends what is under way to the former one: nothing is, here */
+            ok(told(&n[2], &n[1], PHX_NODE_LEFT) == 0, "no host was told");
+        forged_card(&n[1].id, life + (i == 2), 100 * (uint64_t)(i + 1), i == 1 ? 1 : 255,
+                    100 * (uint64_t)(i + 1), 3);
+        raw_finish();
+        await(logged(&n[0], id, "down") == 1 && life_of(&n[2], &n[1]) == life + 2 * (i == 2), PATIENCE);
+        ok(honest(), "a goodbye that its owner did not say, %d", i);
+        post(&n[2], 2, 0, 1000);
+        eventually(mail_between(&n[1], &n[2]) == i + 1, "nor do others believe it");
+    }
+    ok(told(&n[0], &n[1], PHX_NODE_LEFT) == 0, "nor was the host of the hub ever told");
+    i = told(&n[2], &n[1], PHX_NODE_LEFT);
+    phx_close(n[1].p, 0);
+    eventually(told(&n[0], &n[1], PHX_NODE_LEFT) == 1 && told(&n[2], &n[1], PHX_NODE_LEFT) == i + 1,
+               "but a goodbye of its own counts for all");
+    finish_all(n, 3);
 }
 
 /* Somebody always says that it has just seen the dead one. */
@@ -870,6 +912,7 @@ static const struct test tests[] = {
     {"outdone", test_outdone},
     {"first_word", test_first_word},
     {"forged_card", test_forged_card},
+    {"forged_goodbye", test_forged_goodbye},
     {"false_witness", test_false_witness},
     {NULL, NULL},
 };

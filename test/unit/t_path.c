@@ -349,7 +349,7 @@ static void put_mac(const char *label, size_t label_size, size_t hello_size, siz
     struct phx__hmac h;
     unsigned char mac[32];
 
-    phx__sha_hmac_init(&h, "", 0);
+    phx__sha_key_init(&h, "", 0);
     phx__sha_add(&h.inner, label, label_size);
     phx__sha_add(&h.inner, "phoenix", 8);
     phx__sha_add(&h.inner, r.hello, hello_size);

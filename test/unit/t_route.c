@@ -11,7 +11,7 @@
  *
  *      +b        b's link is up; hellos have said all     -b      it is lost
  *      b:c5/1    b tells of c: number 5, one hop; x: unreachable; i2 behind it: incarnation 2;
- *                v2: version 2 of its card comes along (1 if it says nothing), v0: none
+ *                v2: version 2 of its card comes along (1 if it says nothing), v0: none; w2: another card
  *      b?c7      b requests c at number 7                 b?c7h1  that may go one hop
  *      b~cd      b's beat, its neighbours are c and d     b~scd   with SHRUNK
  *      b%        a beat whose digest is another           b#c5/1,d2/x  b's summary; b#r...: a reply
@@ -137,7 +137,8 @@ static const char *read_entry(const char *s, struct phx__entry *e, uint32_t *v)
         e->incarnation = strtoul(s + 1, &end, 10);
         s = end;
     }
-    if (*s == 'v') {
+    if (*s == 'v' || *s == 'w') {
+        e->card = (const uint8_t *)(*s == 'v' ? "card" : "CARD");
         e->card_version = (uint32_t)strtoul(s + 1, &end, 10);
         s = end;
     }
@@ -238,7 +239,7 @@ static void play_from(struct host *h, const char *s)
     switch (s[1]) {
     case ':':
         read_entry(s + 2, &e, &v);
-        e.card = e.card_version > 0 ? (const uint8_t *)"card" : NULL;
+        e.card = e.card_version == 0 ? NULL : e.card != NULL ? e.card : (const uint8_t *)"card";
         e.card_size = 4;
         phx__route_entry(&h->route, node, &e, h->w->now);
         break;
@@ -354,6 +355,17 @@ static const struct script scripts[] = {
     {"a reply is not answered", "+b ! b#ra2/1,b1/0 !", ""},
     {"cards: a newer version is forwarded", "+b +c b:d5/1 ! b:d6/1v2 ! 1ms",
      "b:c1/1* c:b1/1*,d5/2* c:d6/2*"},
+    {"cards: what others say of a neighbour is told to it",
+     "+b +c ! 1s c:b1/xv7 ! c:b1/xv7 ! b:b9/0v8 ! c:b1/xv7 ! 5ms",
+     "b:c1/1* c:b1/1* b~ c~ b:b0/x c:b9/1*"},
+    {"cards: and what others say of one behind it", "+b +c b:d5/1 ! 1s c:d5/xv7 ! b:d6/1v8 ! c:d6/xv7 ! 5ms",
+     "b:c1/1* c:b1/1*,d5/2* b~ c~ b:d0/x c:d6/2*"},
+    {"cards: the side that its owner is on is believed", "+b +c b:d5/1 ! b:d6/1v7 ! 5ms",
+     "b:c1/1* c:b1/1*,d5/2* c:d6/2*"},
+    {"cards: another one of the same version", "+b +c ! c:b1/xw1 ! b:b1/0w1 ! b:b1/0v1 !",
+     "b:c1/1* c:b1/1* b:b0/x b:b0/x"},
+    {"lives: what others say of a neighbour is told to it", "+b +c ! c:b1/xi3 ! 1s b:b1/0i4 !",
+     "b:c1/1* c:b1/1* b:b0/xi3 c:b1/xi3* b~ c~ c:b1/1i4*"},
     {"cards: without one nothing is told", "+b +c b:d5/1v0 !", "b:c1/1* c:b1/1*"},
 };
 

@@ -165,6 +165,35 @@ static void test_key_sizes(void)
     }
 }
 
+static void test_cluster_keys(void)
+{
+    /* Goal: keys of the cluster are told apart also where HMAC does not: zeros at the end, a long key and its
+     * hash, no key and zeros. Method: each pair makes equal HMACs; the definition, for one. */
+    static const uint8_t zeros[64];
+    static const struct { size_t a, b; } pairs[] = { { 0, 16 }, { 16, 17 }, { 32, 64 } };
+    uint8_t one[32], other[32], size[4] = { 32, 0, 0, 0 };
+    struct phx__hmac h;
+    size_t i;
+    int bad = 0;
+
+    for (i = 0; i < PHX__COUNT(pairs); i++) {
+        phx__sha_key_init(&h, zeros, pairs[i].a);
+        phx__sha_hmac_end(&h, one);
+        phx__sha_key_init(&h, zeros, pairs[i].b);
+        phx__sha_hmac_end(&h, other);
+        bad += memcmp(one, other, 32) == 0;
+    }
+    ok(bad == 0, "%d of 3 pairs of keys look alike, promise 106", bad);
+    phx__sha_hmac_init(&h, zeros, 32);
+    phx__sha_add(&h.inner, size, 4);
+    phx__sha_add(&h.inner, "abc", 3);
+    phx__sha_hmac_end(&h, one);
+    phx__sha_key_init(&h, zeros, 32);
+    phx__sha_add(&h.inner, "abc", 3);
+    phx__sha_hmac_end(&h, other);
+    ok(memcmp(one, other, 32) == 0, "the size goes first");
+}
+
 static void test_equal(void)
 {
     /* Goal: equal only if all 256 bits are. Method: flip each bit in turn. */
@@ -188,6 +217,7 @@ int main(void)
     test_pieces();
     test_hmac();
     test_key_sizes();
+    test_cluster_keys();
     test_equal();
     return test_end();
 }

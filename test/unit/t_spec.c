@@ -412,11 +412,11 @@ static const struct {
               "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
     {"ANSWER", "8500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
                "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
-               "0000047f000001409c8c4ce4a66a30f7dc818df1ae401d47f858af38fc7386a7"
-               "f5476e34f1276c5f6d606162636465666768696a6b6c6d6e6f70717273747576"
+               "0000047f000001409c15421ddf292f2dab847fe934bd12a43b70d321703d1a6e"
+               "ac6d5e6d29ad996b9d606162636465666768696a6b6c6d6e6f70717273747576"
                "7778797a7b7c7d7e7f"},
-    {"PROOF", "3700000003000000050000000300000001000000047f000001581b108ad3530a"
-              "8ab24254b999d2d9f9125da599a7e16433cda6f2a836564387d0fc"},
+    {"PROOF", "3700000003000000050000000300000001000000047f000001581bda1daa3d62"
+              "7ca32bae3b5705f790c1c08e0f2064310dd6e5a6597693976eea76"},
     {"REFUSE", "06000000040000001900"},
     {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
                "00000500000000010300000029000000010000400001047f000001581b010000"
@@ -487,9 +487,11 @@ static char *read_page(void)
 static void mac_of(const char *label, const uint8_t *a, size_t a_size, const uint8_t *b,
                    size_t b_size, uint8_t out[32])
 {
+    const uint8_t key_size[4] = {(uint8_t)strlen(key), 0, 0, 0};
     struct phx__hmac h;
 
     phx__sha_hmac_init(&h, key, strlen(key));
+    phx__sha_add(&h.inner, key_size, sizeof key_size);
     phx__sha_add(&h.inner, label, strlen(label) + 1);
     phx__sha_add(&h.inner, cluster, strlen(cluster));
     phx__sha_add(&h.inner, "", 1);

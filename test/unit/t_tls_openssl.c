@@ -126,6 +126,15 @@ static int make_files(void)
     fine &= run("openssl req -newkey rsa:2048 -nodes -subj /CN=b -keyout rsa.key -out rsa.csr && "
                 "openssl x509 -req -in rsa.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 "
                 "-out rsa.pem");
+    fine &= run("openssl req -newkey rsa:4096 -nodes -subj /CN=c -keyout long.key -out long.csr && "
+                "openssl x509 -req -in long.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 "
+                "-out rsa4096.pem && mv long.key rsa4096.key");
+    fine &= run("for u in keyEncipherment keyCertSign keyAgreement; do echo keyUsage=critical,$u > $u.conf;"
+                "for k in ec rsa; do openssl x509 -req -in $k.csr -CA ca.pem -CAkey ca.key -CAcreateserial "
+                "-days 365 -extfile $u.conf -out $k-$u.pem || exit 1; done; done");
+    fine &= run("echo keyUsage=critical,digitalSignature > sign.conf && openssl x509 -req -in ec.csr -CA "
+                "ca.pem -CAkey ca.key -CAcreateserial -days 365 -extfile sign.conf -out sign.pem && "
+                "cp ec.key sign.key");
     fine &= run("openssl x509 -req -in ec.csr -CA ca2.pem -CAkey ca2.key -CAcreateserial -days 365 "
                 "-out foreign.pem");
     fine &= run("printf '%s' > ca.conf && : > index && echo 01 > serial && openssl ca -batch -config "
@@ -188,6 +197,13 @@ static void test_bad_files(void)
         {"the key of another kind", "ca.pem", "ec.pem", "rsa.key", PHX_EPAIR},
         {"a certificate by another CA", "ca.pem", "foreign.pem", "ec.key", PHX_ECERT},
         {"a certificate that has expired", "ca.pem", "old.pem", "ec.key", PHX_ECERT},
+        {"one that may encipher keys only", "ca.pem", "ec-keyEncipherment.pem", "ec.key", PHX_ECERT},
+        {"the same, RSA", "ca.pem", "rsa-keyEncipherment.pem", "rsa.key", PHX_ECERT},
+        {"one that may agree on keys only", "ca.pem", "ec-keyAgreement.pem", "ec.key", PHX_ECERT},
+        {"one that may sign certificates only", "ca.pem", "ec-keyCertSign.pem", "ec.key", PHX_ECERT},
+        {"the same, RSA", "ca.pem", "rsa-keyCertSign.pem", "rsa.key", PHX_ECERT},
+        {"RSA of 4096 bits with a key of 2048", "ca.pem", "rsa4096.pem", "rsa.key", PHX_EPAIR},
+        {"RSA of 2048 bits with a key of 4096", "ca.pem", "rsa.pem", "rsa4096.key", PHX_EPAIR},
     };
     struct phx_config c;
     size_t i;
@@ -204,16 +220,18 @@ static void test_bad_files(void)
 
 static void test_by_files(void)
 {
-    static const char *const names[] = {"ec", "rsa"};
-    char cert[2][20], key[2][20];
+    static const char *const names[] = {"ec", "rsa", "rsa4096", "sign"};
+    char cert[4][20], key[4][20];
     int i, k;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 4; i++) {
         snprintf(cert[i], sizeof cert[i], "%s.pem", names[i]);
         snprintf(key[i], sizeof key[i], "%s.key", names[i]);
     }
-    for (i = 0; i < 2; i++)
-        for (k = 0; k < 2; k++) {
+    for (i = 0; i < 4; i++)
+        for (k = 0; k < 4; k++) {
+            if (i + k > 2 && i != k)
+                continue;
             begin_files(&n[0], LOOPBACK, "ca.pem", cert[i], key[i]);
             begin_files(&n[1], NULL, "both.pem", cert[k], key[k]);
             phx_join(n[1].p, n[0].at);
