@@ -128,9 +128,13 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
+    uint64_t epoch;
 
-    if (peer->out.epoch == 0)
-        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    if (peer->out.epoch == 0) {
+        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+            return PHX_ENOMEM;
+        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+    }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
         return 0; /* into a frame that is listed already */
@@ -883,27 +887,12 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
+void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    if (peer == NULL)
-        return;
-    box_fail(p, peer, 1);
-    peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
-        phx__post_sched_restart(p, peer, 0);
-}
-
-/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
-{
-    uint32_t i;
-
-    p->limits.epoch_base = incarnation << 32;
-    for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i);
+    if (peer != NULL)
+        box_fail(p, peer, 1);
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)

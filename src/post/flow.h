@@ -68,7 +68,7 @@ struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
     int hops;
-    uint64_t epoch; /* 0: give it one before the first put */
+    uint64_t epoch; /* random, so that nobody else can acknowledge; 0: give it one before the first put */
     uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
     uint64_t sent;  /* the next to emit */
     uint64_t left;  /* the lowest that was never emitted */

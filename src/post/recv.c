@@ -371,17 +371,31 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
     size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
 
-    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
-        return;
-    }
-    if (d->epoch > peer->in.epoch)
+    if (d->epoch != peer->in.epoch) {
+        if (peer->in.epoch != 0 || d->number != 0) {
+            recv_ask(p, peer);
+            return;
+        }
         phx__post_sched_restart(p, peer, d->epoch);
+    }
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -633,9 +647,30 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     return 0;
 }
 
+/* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
+ * same id, what was acknowledged is over: it goes on where that ends. */
+static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+{
+    peer->key = 0;
+    if (a->tell_epoch == peer->in.epoch)
+        return;
+    phx__post_sched_restart(p, peer, a->tell_epoch);
+    peer->in.next = a->tell_next;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
+    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->ack.gap = 1;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 /* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
+    if (a->tell != 0 && a->tell == peer->key)
+        recv_told(p, peer, a);
+    if (a->ask != 0) {
+        peer->ack.tell = a->ask;
+        phx__post_sched_owe(p, peer, 1);
+    }
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
     phx__post_returns_confirm(&peer->returns, a->seen);
@@ -657,7 +692,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+    if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;

@@ -252,7 +252,11 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.return_base = peer->returns.confirmed;
     a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = peer->out.epoch;
+    a.seen_epoch = a.tell_epoch = peer->out.epoch;
+    a.ask = peer->ack.ask ? peer->key : 0;
+    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
+    a.tell_next = peer->out.base;
+    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -260,7 +264,8 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
+    peer->ack.tell = 0;
     peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;

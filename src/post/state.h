@@ -9,7 +9,6 @@ struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
     int relay;           /* forward for others */
-    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
 struct phx__post_ops {
@@ -23,6 +22,7 @@ struct phx__post_ops {
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
     void (*done)(void *ctx, uint64_t token, int result);
@@ -55,6 +55,9 @@ struct phx__post_owed {
     int stuck;             /* what came last could not be taken */
     int hurry;             /* the peer's application waits for an outcome */
     int confirm;           /* says how many of the peer's returns came */
+    int ask;               /* asks for the peer's flow ... */
+    uint64_t ask_from;     /* ... and when it may again */
+    uint64_t tell;         /* tells ours, by this key; 0: no */
     uint64_t at, last_at;
     size_t bytes;          /* taken since the last ack */
     uint32_t frames;
@@ -88,7 +91,7 @@ struct phx__post_peer {
     struct phx__flow_out out;
     struct phx__flow_in in;
     size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
-    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
@@ -152,8 +155,7 @@ struct phx__post {
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
-    uint64_t epochs; /* given out since the start */
-    uint64_t lives;  /* of peers, too */
+    uint64_t lives; /* of peers, given out since the start */
     uint32_t again_timer;
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */

@@ -66,7 +66,7 @@ struct world {
     uint64_t now;
     /* per sender and name: the next tag that must arrive, wherever the name is */
     struct sequence box[NODES][NAMES];
-    uint64_t got, bytes;
+    uint64_t got, bytes, epochs;
     unsigned loss; /* of a thousand frames */
     unsigned ack_loss;
     unsigned ack_late; /* of a thousand, kept for a while */
@@ -154,6 +154,14 @@ static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
         return PHX__NONE;
     *generation = n->w->wire[n->self][hop].generation;
     return as_seen(n->self, hop);
+}
+
+static inline int op_random(void *ctx, uint64_t *out)
+{
+    struct node *n = ctx;
+
+    *out = ++n->w->epochs * 0x9e3779b97f4a7c15u;
+    return 0;
 }
 
 /* The queue of slices of a link: it may have no memory. */
@@ -498,7 +506,6 @@ static inline struct phx__post_limits default_limits(void)
     l.hold_bytes = 256u << 10;
     l.hop_limit = 4;
     l.relay = 1;
-    l.epoch_base = (uint64_t)7 << 32;
     return l;
 }
 
@@ -533,6 +540,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.version = &n->version;
     ops.next = op_next;
     ops.ack = op_ack;
+    ops.random = op_random;
     ops.message = op_message;
     ops.done = op_done;
     ops.writable = op_writable;
