@@ -129,7 +129,9 @@ struct phx__mem {
     struct {
         void *p;
         size_t size;
+        uint64_t put; /* spare_uses then */
     } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
 };
@@ -149,18 +151,21 @@ PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
-/* Gives back all that is kept. */
-PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
+/* Gives back what is kept since before that value of spare_uses. */
+PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
 /* Makes *array (of *capacity items of item bytes) hold at least need items; new ones are zeroed. 0 or
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
+/* Gives memory back of an array that has far more room than it needs. */
+PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
-/* Could they have that room if `mail` bytes were free, which other messages have now? */
-PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
+/* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
+PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
 #endif
 
@@ -235,6 +240,8 @@ PHX_PRIVATE void phx__timer_free(struct phx__timers *t);
 /* A stopped timer. PHX_ENOMEM. Room in the heap is reserved here, so setting it later cannot fail. */
 PHX_PRIVATE int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *handle);
 PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
+/* Gives memory back that few timers do not need. */
+PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
@@ -413,6 +420,8 @@ PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
+/* Gives memory back that few ids do not need: one above the highest index in use. */
+PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 
 #endif
 
@@ -529,6 +538,7 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
  * last word, since its victim could not rise above it. */
 #define PHX__SEQ_MAX 0x80000000u
 #define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
+PHX_PRIVATE int phx__wire_is_honest(uint64_t incarnation, uint32_t seq); /* neither is beyond its bound */
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -549,6 +559,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -613,15 +624,13 @@ PHX_PRIVATE int phx__wire_close(const struct phx__reader *r);
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
-#define PHX__ACK_ASK 8u      /* ACK frame flag: `ask` is there */
-#define PHX__ACK_TELL 16u    /* ACK frame flag: `tell` and what it tells are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 struct phx__data {
     struct phx_id target, source;
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
-    uint64_t epoch;  /* of the flow, random; another one starts over */
+    uint64_t epoch;  /* of the flow; a higher one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had received, not 0 */
     uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
@@ -683,9 +692,6 @@ struct phx__ack {
     uint16_t return_count; /* 0: no such part */
     uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
     uint64_t seen_epoch;   /* that flow's */
-    uint64_t ask; /* not 0: the target shall tell its flow to the source, by this key */
-    uint64_t tell, tell_epoch, tell_next; /* tell not 0: that key, the flow, the first not acknowledged ... */
-    uint32_t tell_seen;                   /* ... and how many returns of it came */
 };
 /* flags: PHX__ACK_GAP or none; the others follow from *a. */
 PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops);
@@ -716,11 +722,13 @@ struct phx__claim {
 };
 #define PHX__CARD_RELAYS 1u
 #define PHX__CARD_LEFT 2u
+#define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
 struct phx__card {
     uint8_t flags;   /* PHX__CARD_* */
     uint32_t window; /* credit it gives a sender at first */
+    char label[PHX_LABEL];
     uint8_t address_count;
     struct phx_address address[PHX__CARD_ADDRESSES];
     uint32_t claim_count;
@@ -732,6 +740,7 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
+PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */
@@ -789,7 +798,7 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 /* include "wire/wire.h" */
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
-#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_VERSION 2u
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
@@ -801,6 +810,9 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+};
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -955,9 +967,11 @@ PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
- * was not opened; watch and wait are those of struct phx_os. */
+ * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
+ * in place of 0 to 2 a higher one: what a host that has closed these prints must not go into a link. */
 PHX_PRIVATE int phx__os_poll_error(int theirs);
 PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_high(int fd);
 PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
 PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
 PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);
@@ -1104,8 +1118,7 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
- * block. */
+ * not fit), PHX_ECERT (own certificate not valid today, by no CA, or unfit), PHX_ENOMEM. May block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
@@ -1184,16 +1197,19 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -1202,6 +1218,9 @@ struct phx__link_in {
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint8_t held;    /* the stash is whole frames, for which the last step had no time */
+    uint8_t waits;   /* for time: it is held, or not read yet */
+    uint8_t turn;    /* waits for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -1269,6 +1288,8 @@ struct phx__link {
     struct phx__link_end end;
 };
 
+#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
+
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -1277,7 +1298,7 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
@@ -1317,9 +1338,13 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    size_t room; /* most bytes of one read: less than that where callbacks are slow */
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
+    uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
@@ -1340,7 +1365,11 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
                                       struct phx__writer *w);
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
-PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l);
+PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* The news that were queued last have their reader pass so many claims: that is charged, too. */
+PHX_PRIVATE void phx__link_out_named(struct phx__link *l, uint64_t claims);
+/* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
+PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
  * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */
 PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
@@ -1417,7 +1446,7 @@ PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, i
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
-/* Reads once and handles all whole frames: 0, or why the link must close. */
+/* Reads once, or takes what is held, and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
@@ -1579,6 +1608,8 @@ struct phx__route_ops {
     void *ctx;
     /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
+    size_t (*room)(void *ctx, uint32_t nbr);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -1600,6 +1631,8 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
+    uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -1703,6 +1736,12 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
+/* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
+PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -1717,6 +1756,8 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+/* Is there another way to this neighbour, as far as is known? */
+PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
 /* ---- For advert.c */
 
@@ -1747,6 +1788,7 @@ struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;
     uint32_t count, capacity;
     uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+    uint32_t trimmed; /* the last one stands for all from there on; of the dead only */
 };
 
 struct phx__names_segment {
@@ -1770,6 +1812,8 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
+/* How much it cost, or a bound: as much as to pass so many claims in a row. */
+PHX_PRIVATE uint64_t phx__names_index_cost(const struct phx__names_index *x);
 
 #endif
 
@@ -1797,7 +1841,8 @@ struct phx__names {
     uint64_t indexed; /* version of the index */
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
-    uint64_t epoch_max; /* highest epoch ever seen */
+    uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
+    int beyond;         /* one above those was seen */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1810,12 +1855,18 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
 /* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* Of a failed node the first PHX__NAMES_DEAD claims are kept, and one more in place of all others. When it is
+ * back these count for nothing: its card is needed. */
+#define PHX__NAMES_DEAD 32u
+PHX_PRIVATE void phx__names_trim(struct phx__names *n, uint32_t node);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
  * which this answer holds (also for NONE). If the index can't be rebuilt for lack of memory *error is
  * PHX_ENOMEM, else 0, and the answer for names of others is PHX__NONE. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
+PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
@@ -1903,6 +1954,7 @@ struct phx__detect_link {
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
     uint64_t received_at;  /* last traffic in; waking */
     uint64_t sent_at;      /* last traffic out */
@@ -1965,6 +2017,8 @@ PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t
 /* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
 PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
                                        int watched, uint64_t now);
+/* What the peer sent waits here, or no more: it is not silent, and we must not seem to be. */
+PHX_PRIVATE void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
 /* There is reason to doubt the link: without a sign of life within this time it is given up. */
@@ -2301,6 +2355,8 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
+/* ... because one side has too many, and both can do without: it rests. */
+PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -2312,6 +2368,8 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
+/* This node has other keys: who refused it, or was refused, may not do so now. */
+PHX_PRIVATE void phx__dial_rekeyed(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
@@ -2436,7 +2494,7 @@ struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
     int hops;
-    uint64_t epoch; /* random, so that nobody else can acknowledge; 0: give it one before the first put */
+    uint64_t epoch; /* 0: give it one before the first put */
     uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
     uint64_t sent;  /* the next to emit */
     uint64_t left;  /* the lowest that was never emitted */
@@ -2492,9 +2550,6 @@ PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t 
                                         struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
-/* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
- * PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
 /* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
@@ -2503,9 +2558,6 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     uint32_t done;        /* ... and this many messages of the run that has the number next */
     struct phx__block *part; /* the message being assembled; part->used bytes of it are here */
-    size_t booked; /* how much of the part is memory of ours ... */
-    uint32_t by;   /* ... and the neighbour with which it counts; PHX__SELF: none */
-    uint64_t at; /* when something of it came last */
     struct phx__message message;
     int opened; /* part is for a first fragment that is not here yet: nothing of it counts as taken */
     enum {
@@ -2514,6 +2566,8 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
+/* A link that still reads into the part will find that it is retired. */
+PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif
 
@@ -2648,6 +2702,7 @@ struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
     int relay;           /* forward for others */
+    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
 struct phx__post_ops {
@@ -2661,10 +2716,9 @@ struct phx__post_ops {
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
-    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, int result);
+    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(void *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
@@ -2676,6 +2730,11 @@ struct phx__post_ops {
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+    /* So many messages without a token were lost since the last call, the last one to this name, because. */
+    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    /* How often the application may be called before this is asked again; 0: not in this step, of which
+     * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
+    uint32_t (*calls)(void *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2694,9 +2753,6 @@ struct phx__post_owed {
     int stuck;             /* what came last could not be taken */
     int hurry;             /* the peer's application waits for an outcome */
     int confirm;           /* says how many of the peer's returns came */
-    int ask;               /* asks for the peer's flow ... */
-    uint64_t ask_from;     /* ... and when it may again */
-    uint64_t tell;         /* tells ours, by this key; 0: no */
     uint64_t at, last_at;
     size_t bytes;          /* taken since the last ack */
     uint32_t frames;
@@ -2729,8 +2785,7 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
-    uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
+    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
@@ -2751,8 +2806,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *multicast; /* of a member of one: */
-    uint64_t to;
+    struct phx__multicast *multicast; /* of a member of one */
+    uint64_t to, tag;
 };
 
 /* A queue with room for all outcomes that were promised. */
@@ -2760,6 +2815,11 @@ struct phx__post_outcomes {
     struct phx__outcome *list;
     uint32_t first, count, capacity;
     size_t promised;
+    struct {
+        uint32_t count; /* messages without a token that were lost and not told; the last one: */
+        int result;
+        uint64_t to;
+    } lost;
 };
 
 /* Mailboxes by state; others are listed with their peer. */
@@ -2779,6 +2839,9 @@ struct phx__post_waiting {
     struct phx__waiter *room, *owner, *ready;
 };
 
+/* What comes later in a step is left some of the time that callbacks may take in all. */
+enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -2794,8 +2857,10 @@ struct phx__post {
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
-    uint64_t lives; /* of peers, given out since the start */
+    uint64_t epochs; /* given out since the start */
+    uint64_t lives;  /* of peers, too */
     uint32_t again_timer;
+    uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
@@ -2809,10 +2874,9 @@ struct phx__post {
     } transit;
     struct {
         uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-        uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
-        size_t bytes;    /* memory for messages of which all is not here yet */
         struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
         int unseen;           /* set by ops.message: nobody was shown the message */
+        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
     } recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
@@ -2847,13 +2911,7 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
-PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
-/* So much memory of ours is for the message that is being assembled. */
-PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
-/* That message, if there is one, is over; a link that still reads into it finds it retired. */
-PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in);
-/* The same, and it must come again. */
-PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
+PHX_PRIVATE void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
@@ -2902,11 +2960,13 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                                       struct phx__block *body, struct phx__multicast *multicast,
-                                       uint64_t to);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
@@ -2946,8 +3006,10 @@ PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 /* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: the same, and nothing of it was tried there. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
+/* node came back as another incarnation: also what was received of the former one is over. */
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
+/* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
+PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
@@ -2978,7 +3040,8 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 /* include "post/box.h" */
 
 /* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
- * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0; PHX_EPROTO: close the link;
+ * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
 /* The same for a CAST frame. */
@@ -3024,7 +3087,7 @@ PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m
 PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* Sends all acks that are owed, also those that could wait: this node leaves, or begins a new life. */
+/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif
@@ -3393,6 +3456,14 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -3404,9 +3475,11 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
@@ -3422,6 +3495,8 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -3429,12 +3504,14 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -3450,13 +3527,27 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
+    int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
+    uint64_t began, asked, each;
+    uint32_t granted; /* callbacks since it was asked */
+    int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
 struct phx {
@@ -3483,7 +3574,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -3500,9 +3591,27 @@ PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct ph
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* door.c */
+/* When there is room for one more link that is not authenticated; 0: now. */
+PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
+/* Descriptors have run out. */
+PHX_PRIVATE void phx__node_door_is_short(phx *p);
+/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
+PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
+PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
+/* When to look again; UINT64_MAX: no need. */
+PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
+/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
+/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
+PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
+PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
@@ -3511,6 +3620,8 @@ PHX_PRIVATE int phx__node_wiring_open(phx *p);
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
 PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
 PHX_PRIVATE void phx__node_step_free(phx *p);
+/* Acks, own card and news do not wait for company: they leave when links are written next. */
+PHX_PRIVATE void phx__node_step_let_go(phx *p);
 
 #endif
 
@@ -3535,19 +3646,24 @@ PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t cap
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
+/* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
+PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -3556,6 +3672,16 @@ PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+
+/* ---- dead.c ---------------------------------------------------------------------------------- */
+
+/* If max_nodes are known and this is another one: forgets some that are dead, if there are any. */
+PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
+/* Forgets a node that routing has forgotten. */
+PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p);
+PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
@@ -3588,6 +3714,8 @@ PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
 PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+/* One of those who wait for their turn to begin with TLS. */
+PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_links_write(phx *p);
 PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
@@ -3714,12 +3842,11 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
-int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
+int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
 {
-    struct phx__mem less = *m;
+    size_t most = m->limit / 8 * eighths, used = m->used - m->large;
 
-    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
-    return phx__mem_has_room_for_mail(&less, size);
+    return m->limit == 0 || (used <= most && size <= most - used);
 }
 
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
@@ -3734,10 +3861,10 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
     if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
-        phx__mem_drop_spares(m); /* there is room, but for them */
+        phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
     p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     if (p == NULL && m->spare_bytes > 0) {
-        phx__mem_drop_spares(m);
+        phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
@@ -3798,7 +3925,9 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
         m->spare_uses++;
         return p;
     }
-    return phx__mem_get(m, size);
+    p = phx__mem_get(m, size);
+    m->large += p != NULL ? size : 0;
+    return p;
 }
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
@@ -3807,34 +3936,52 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
     size = mem_rounded(size);
     if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
         phx__mem_put(m, p, size);
         return;
     }
     if (size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
     for (i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
         m->spare[i].size = size;
+        m->spare[i].put = m->spare_uses++;
         m->spare_bytes += size;
-        m->spare_uses++;
         return;
     }
+    m->large -= size;
     phx__mem_put(m, p, size);
 }
 
-void phx__mem_drop_spares(struct phx__mem *m)
+void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
     uint32_t i;
 
     for (i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0)
+        if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
+        m->large -= m->spare[i].size;
         phx__mem_put(m, m->spare[i].p, m->spare[i].size);
         m->spare[i].size = 0;
     }
+}
+
+void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    void *old, *less;
+
+    if (*capacity <= MEM_MANY_ITEMS || need > *capacity / 8 * 7)
+        return;
+    need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
+    memcpy(&old, array, sizeof old);
+    less = phx__mem_resize(m, old, *capacity * item, need * item);
+    if (less == NULL)
+        return;
+    memcpy(array, &less, sizeof less);
+    *capacity = need;
 }
 
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
@@ -4225,6 +4372,23 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->at[handle].order = TIMER_DROPPED;
     t->at[handle].position = t->free_list;
     t->free_list = handle;
+}
+
+void phx__timer_fit(struct phx__timers *t)
+{
+    uint32_t h;
+
+    while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
+        t->count--;
+    t->free_list = PHX__NONE;
+    for (h = t->count; h-- > 0;) {
+        if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
+            continue;
+        t->at[h].position = t->free_list;
+        t->free_list = h;
+    }
+    phx__mem_fit(t->mem, &t->at, &t->capacity, t->count, sizeof *t->at);
+    phx__mem_fit(t->mem, &t->heap, &t->heap_capacity, t->count, sizeof *t->heap);
 }
 
 void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
@@ -4963,14 +5127,12 @@ uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
     return PHX__NONE;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
+/* A table of another size. 0 or PHX_ENOMEM. */
+static int id_set_slots(struct phx__ids *ids, uint32_t size)
 {
-    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    if (ids->count < old / 4 * 3)
-        return 0;
     slots = phx__mem_get(ids->mem, size * sizeof *slots);
     if (slots == NULL)
         return PHX_ENOMEM;
@@ -4986,6 +5148,14 @@ static int id_more_slots(struct phx__ids *ids)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity;
+
+    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -5055,6 +5225,21 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
+}
+
+uint32_t phx__id_fit(struct phx__ids *ids)
+{
+    uint32_t slots = ids->slot_capacity;
+
+    while (ids->size > 0 && !ids->used[ids->size - 1])
+        ids->size--;
+    phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
+    phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
+    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
+        slots /= 2;
+    if (slots < ids->slot_capacity)
+        (void)id_set_slots(ids, slots);
+    return ids->size;
 }
 
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
@@ -5834,6 +6019,11 @@ void phx__wire_end(struct phx__writer *w, size_t start)
     phx__wire_end_head(w, start, 0);
 }
 
+int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 int phx__wire_open(const struct phx__frame *f, int type, struct phx__reader *r)
 {
     phx__buf_reader_init(r, f->body, f->size);
@@ -5911,8 +6101,6 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
-/* What an ACK may have beyond its fixed fields; what is there is not 0. */
-#define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
 /* Where the flags stand in a frame. */
 #define WIRE_FLAGS_AT 5u
 /* In a run, before a message behind the first: its size, and perhaps its tag. */
@@ -6154,23 +6342,12 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
-static const struct phx__field wire_ack_tell[] = {
-    PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
-    PHX__NUMBER(phx__ack, tell_seen),
-};
-
-static int wire_ack_flags(const struct phx__ack *a)
-{
-    return (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0)
-           | (a->ask != 0 ? (int)PHX__ACK_ASK : 0) | (a->tell != 0 ? (int)PHX__ACK_TELL : 0);
-}
-
 /* A window of 0 is possible: the target is full. Only the source knows what next may be. */
 void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
     size_t start;
 
-    flags |= wire_ack_flags(a);
+    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
     wire_put_ids(w, &a->target, &a->source);
     phx__buf_put_u64(w, a->epoch);
@@ -6185,10 +6362,6 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
         phx__buf_put_u64(w, a->seen_epoch);
         phx__buf_put_u32(w, a->seen);
     }
-    if (a->ask != 0)
-        phx__buf_put_u64(w, a->ask);
-    if (a->tell != 0)
-        phx__wire_put_fields(w, PHX__TABLE(wire_ack_tell), a);
     phx__wire_end(w, start);
 }
 
@@ -6251,12 +6424,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
-    if ((f->flags & PHX__ACK_ASK) != 0)
-        a->ask = phx__buf_get_u64(&r);
-    if ((f->flags & PHX__ACK_TELL) != 0)
-        phx__wire_get_fields(&r, PHX__TABLE(wire_ack_tell), a);
     return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-                   || (f->flags & (int)WIRE_ACK_PARTS) != wire_ack_flags(a)
+                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
                ? PHX_EPROTO
                : 0;
 }
@@ -6272,7 +6441,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
  * same version of it. Claims stay encoded: 100,000 of them are 2.4 MB, which only names needs, in a form of
  * its own.
  *
- *      flags | window | n | address 1 .. n | m | first last epoch, 1 .. m */
+ *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 /* include "wire/route.h" */
 
 /* Less credit than one page is not a window but a way to make senders crawl. */
@@ -6280,8 +6449,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
-/* A card with no address and no claim: flags, window, and the two counts. */
-#define WIRE_CARD_MIN 10u
+/* A card with no label, no address and no claim: flags, window, and the three counts. */
+#define WIRE_CARD_MIN 11u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -6298,7 +6467,7 @@ static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
-    return WIRE_CARD_MIN + (size_t)address_count * WIRE_ADDRESS_MAX
+    return WIRE_CARD_MIN + (PHX_LABEL - 1) + (size_t)address_count * WIRE_ADDRESS_MAX
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
@@ -6323,6 +6492,8 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
+    phx__buf_put_u8(w, (uint8_t)strlen(head->label));
+    phx__buf_put_bytes(w, head->label, strlen(head->label));
     for (i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
@@ -6356,6 +6527,16 @@ static int wire_claims_are_sound(const struct phx__card *card)
     return 1;
 }
 
+int phx__wire_route_label_is_sound(const char *label, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
+            return 0;
+    return size < PHX_LABEL;
+}
+
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 {
     return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
@@ -6366,12 +6547,18 @@ int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
+    const uint8_t *label;
     uint32_t i;
 
     memset(card, 0, sizeof *card);
     phx__buf_reader_init(&r, data, size);
     card->flags = (uint8_t)(phx__buf_get_u8(&r) & WIRE_CARD_FLAGS);
     card->window = phx__buf_get_u32(&r);
+    i = phx__buf_get_u8(&r);
+    label = phx__buf_get_bytes(&r, i);
+    if (r.bad || !phx__wire_route_label_is_sound((const char *)label, i))
+        return PHX_EPROTO;
+    memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
     if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
@@ -6460,8 +6647,7 @@ static const struct phx__field wire_entry[] = {
 
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
-    /* Its owner must be able to rise above these. */
-    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+    if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
@@ -6516,7 +6702,7 @@ int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary
     if (!r->bad && r->left == 0)
         return 0;
     phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad ? PHX_EPROTO : 1;
+    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -6551,6 +6737,10 @@ static const struct phx__field wire_answer[] = {
 static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.seq), PHX__NUMBER(phx__proof, own.card_version),
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
+};
+
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
 };
 
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
@@ -6600,6 +6790,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
@@ -6630,6 +6821,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -6639,7 +6833,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }
@@ -6668,10 +6864,10 @@ int phx__wire_link_get(const struct phx__frame *f, int type, void *body)
 /* include "os/poll.h" */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef OS_WAIT_KQUEUE
-#include <fcntl.h>
 #include <sys/event.h>
 #include <time.h>
 #endif
@@ -6719,6 +6915,16 @@ int phx__os_poll_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
+int phx__os_poll_high(int fd)
+{
+    int low = fd;
+    if (fd < 0 || fd > 2)
+        return fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+    return fd;
+}
+
 /* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 void phx__os_poll_drain(int fd)
 {
@@ -6734,7 +6940,7 @@ void phx__os_poll_drain(int fd)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    w->queue = phx__os_poll_high(epoll_create1(EPOLL_CLOEXEC));
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
@@ -6762,7 +6968,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
     if (epoll_ctl(w->queue, first, handle, &e) != 0
         && ((errno != ENOENT && errno != EEXIST)
             || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_poll_error(errno);
+        return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     /* Without memory for it each change costs a call more. */
     if (i >= w->known_capacity
         && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
@@ -6790,7 +6996,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = kqueue();
+    w->queue = phx__os_poll_high(kqueue());
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
@@ -6987,6 +7193,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #define _GNU_SOURCE 1
 #endif
 /* include "os/os.h" */
+/* include "base/addr.h" */
 /* include "os/poll.h" */
 
 #include <errno.h>
@@ -6995,6 +7202,10 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -7164,10 +7375,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -7185,10 +7396,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -7222,8 +7435,8 @@ void phx__os_wake_drain(const struct phx_os *os)
 
 /* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
  * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
- * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
- * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+ * and only the file that was tried: it is compared again. Where there is no os_lock_path, two processes that
+ * start at one path in the same microseconds can still remove each other's. */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -7241,6 +7454,38 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
+}
+
+/* A name that one process at a time can have for each path, until it closes what this returns: between bind
+ * and listen a socket looks stale. -1: there is nothing of the kind here. */
+static int os_lock_path(const char *path)
+{
+#ifdef __linux__
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t head = (size_t)(base - path), size = strlen(base);
+    struct sockaddr_un name;
+    struct stat dir;
+    int fd;
+    memset(&name, 0, sizeof name);
+    memcpy(name.sun_path, path, head);
+    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+        return phx__os_poll_error(errno);
+    memset(&name, 0, sizeof name);
+    name.sun_family = AF_UNIX;
+    memcpy(name.sun_path + 1, "phoenix/path", 12);
+    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
+        int err = phx__os_poll_error(errno);
+        close(fd);
+        return err;
+    }
+    return fd;
+#else
+    (void)path;
+    return -1;
+#endif
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -7277,7 +7522,9 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     /* One port can then be had for both families, by two listeners. */
     if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_poll_error(errno);
-    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
+    if (bind(fd, &a->any, size) == 0)
+        return 0;
+    return errno == EINVAL ? PHX_ENOADDR : phx__os_poll_error(errno); /* see phx_listen */
 }
 
 /* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
@@ -7310,14 +7557,19 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = phx__os_pack(at, &a, &size);
+    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
+        return lock;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
+        close(lock);
         return fd;
+    }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
         err = phx__os_poll_error(errno);
+    close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {
@@ -7346,9 +7598,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -7404,12 +7656,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -7430,7 +7676,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -7554,7 +7800,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -7615,12 +7861,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -7670,7 +7922,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     os_listen, os_accept, os_dial, os_finish, os_local,
     os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
-    os_resolve, os_fd, os_wake, os_free, os_recvv,
+    os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)
@@ -8368,22 +8620,9 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
 }
 
-/* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
-{
-    (void)self, (void)data, (void)size;
-    return 0;
-}
-
-static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
-                          unsigned char *data, size_t hash_size, size_t size)
-{
-    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
-    return 0;
-}
-
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
-                                                             tls_no_exchange, tls_no_sign };
+/* Then the chosen one acts, so the other two are never called. */
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
+                                                             NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -8859,7 +9098,12 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
  * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
- * route changes. */
+ * route changes.
+ *
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 /* include "link/out.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -8870,8 +9114,16 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
-#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_TURN 65536u
+/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
+ * link may use an eighth of what all leave, so there is room however many peers do not read. */
+#define OUT_NEWS ((size_t)1 << 20)
+#define OUT_NEWS_ALL ((size_t)32 << 20)
+#define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
+#define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
+/* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
+#define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
@@ -8881,7 +9133,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -8896,11 +9148,19 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
 
 int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
 {
-    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+    struct phx__link_out *o = &l->out;
+    int type = w->bad ? 0 : w->data[4];
+    int news = type == PHX__UPDATE || type == PHX__CARD || type == PHX__SUMMARY;
+    int waits = news && (o->news.count > 0 || o->control.bytes > OUT_TURN);
+    int err = w->bad ? PHX_EINVAL
+                     : phx__buf_slices_push(waits ? &o->news : &o->control, o->tail, w->data, w->size);
 
     if (err != 0)
         return err;
-    l->out.tail->used += w->size;
+    o->tail->used += w->size;
+    s->waiting += w->size;
+    if (news)
+        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -8911,16 +9171,35 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
-/* Moves waiting control frames behind what is in stream. */
-static int out_commit_control(struct phx__link_out *o)
+void phx__link_out_named(struct phx__link *l, uint64_t claims)
 {
-    while (o->control.count > 0) {
-        struct phx__slice *first = &o->control.ring[o->control.first];
+    l->out.paid_at += claims / 256 * OUT_NEWS_US;
+}
+
+size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+
+    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
+        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
+    most = most < OUT_NEWS ? most : OUT_NEWS;
+    return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
+}
+
+/* Moves waiting frames behind what is in stream, about `most` bytes of them. */
+static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct phx__slices *from, size_t most)
+{
+    size_t moved = 0;
+
+    while (from->count > 0 && moved < most) {
+        struct phx__slice *first = &from->ring[from->first];
         int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
 
         if (err != 0)
             return err;
-        phx__buf_slices_take(&o->control, first->size);
+        moved += first->size;
+        s->waiting -= first->size;
+        phx__buf_slices_take(from, first->size);
     }
     return 0;
 }
@@ -8928,16 +9207,19 @@ static int out_commit_control(struct phx__link_out *o)
 /* *empty: nothing waits anywhere but in stream. */
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = out_commit_control(&l->out);
+    struct phx__link_out *o = &l->out;
+    int err = out_commit(s, o, &o->control, SIZE_MAX);
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+    if (err != 0 || l->state != PHX__LINK_UP || o->stream.bytes >= o->ahead)
         return err;
-    room = l->out.ahead - l->out.stream.bytes;
-    *empty = s->ops->pull(s->ctx, l, room) < room;
+    room = o->ahead - o->stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room && o->news.count == 0;
+    if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
+        return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit_control(&l->out);
+    return out_commit(s, o, &o->control, SIZE_MAX);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -9022,7 +9304,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
 
 void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
 {
-    if (out_commit_control(&l->out) == 0)
+    if (out_commit(s, &l->out, &l->out.control, SIZE_MAX) == 0)
         (void)out_send(s, l);
 }
 
@@ -9041,8 +9323,9 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may link
- * with whom is decided by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
+ * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
+ * by the node, in `judge`. */
 /* include "link/hello.h" */
 /* include "link/out.h" */
 
@@ -9122,13 +9405,26 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
+static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__pad pad;
+    struct phx__writer w;
+    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
+
+    if (err != 0)
+        return err;
+    memset(&pad, 0, sizeof pad);
+    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
+    return phx__link_out_control_end(s, l, &w);
+}
+
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
 
-    if (err != 0)
+    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
@@ -9253,6 +9549,8 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
+    if (l->hello->padded) /* the way back was not tried */
+        return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
     key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
@@ -9290,6 +9588,10 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
+    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
+        l->hello->padded = !l->dialer;
+        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
+    }
     if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
         return hello_on_proof(s, l, f);
     return PHX_EPROTO;
@@ -9397,7 +9699,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->scratch_size : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -9542,6 +9844,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
@@ -9558,12 +9861,13 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
+ * Nor where callbacks are slow: what there is no time for is kept. */
 static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
 {
     size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
 
-    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
 }
 
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
@@ -9637,8 +9941,8 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* include "link/link.h" */
 /* include "link/place.h" */
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -9649,18 +9953,27 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
- * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
+#define LINK_ALL_US 20u
+#define LINK_ALL_OWED_US (4 * PHX__SECOND)
+#define LINK_ALL_STEP_US (500 * PHX__MS)
+#define LINK_ALL_MOST_US (36 * PHX__SECOND)
+#define LINK_OLD_US (60 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
- * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. */
+ * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
+ * owes as much is read by little, or anything if all links owe much: others are read between. */
 #define LINK_REST_US (500 * PHX__MS)
+#define LINK_REST_READ 65536u
 
 /* ---- Frames */
 
@@ -9670,11 +9983,22 @@ static int link_is_charged(int type)
     return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
-static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
+
+    return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
+}
+
+static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
+    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
+    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    if (s->paid_at > s->now + LINK_ALL_MOST_US)
+        s->paid_at = s->now + LINK_ALL_MOST_US;
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
@@ -9692,7 +10016,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_EPROTO;
     if (!link_is_charged(f->type))
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
-    s->walked = 0;
+    s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
     link_charge(s, l, raw_size);
     return err;
@@ -9743,6 +10067,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -9839,10 +10167,30 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
+    uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -9859,6 +10207,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;
@@ -9889,6 +10239,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -9903,7 +10254,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
@@ -9935,8 +10286,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
@@ -10547,7 +10900,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
@@ -10892,6 +11246,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
     n->neighbourhood = b->around;
+    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -10960,7 +11315,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -11132,11 +11487,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
+int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
-    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
-           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+}
+
+void phx__route_forget(struct phx__route *r, uint32_t node)
+{
+    phx__route_table_clear(&r->table, node);
+    r->known--;
+}
+
+void phx__route_fit(struct phx__route *r, uint32_t size)
+{
+    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
+    r->delegate_known = r->undelegated.count = 0;
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -11147,12 +11521,13 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
-        ;
+    for (i = 1; i < r->table.capacity; i++)
+        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
+            && phx__route_is_forgettable(r, i))
+            break;
     if (i >= r->table.capacity)
         return PHX__NONE;
-    phx__route_table_clear(&r->table, i);
-    r->known--;
+    phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
 }
@@ -11297,6 +11672,20 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     return j != NULL && advert_adjacent(r, node, j) > 0;
 }
 
+/* Nobody advertises to us a way to our own neighbours. But a neighbour says how many neighbours it has: if
+ * there are more than ourselves and those that we reach through it, then some are reached without it. */
+int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint32_t v, behind = 0;
+
+    for (v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    }
+    return n != NULL && n->neighbours > 1 + behind;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -11367,7 +11756,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (with_card && d->card != NULL) {
+    if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
@@ -11464,18 +11853,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
-static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
-                          uint32_t count, uint32_t *put)
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
+ * *room was. All destinations have their turn, however often the first ones change. */
+static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i;
+    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
     for (i = 0; i < count; i++) {
-        uint32_t v = list == NULL ? i : list[i];
-        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
-            && advert_put(r, v, n->node, put) != 0)
-            failed = 1;
+        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
+        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+            continue;
+        if (*room == 0) {
+            n->from = v;
+            return 1;
+        }
+        *room -= size < *room ? size : *room;
+        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -11485,16 +11881,20 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
     uint32_t count = 0;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
 
+    if (room == 0 && n->dirty > 1)
+        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
-        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
+                                &room);
     if (n->dirty && delegated)
-        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -11529,7 +11929,7 @@ static void advert_update_all(struct phx__route *r)
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* memory was short: again, soon */
+    if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
@@ -11693,10 +12093,10 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
 
-/* How often this neighbour must receive something. */
+/* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
+    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -11926,6 +12326,10 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
+    if (l != NULL && l->behind) {
+        phx__detect_received(d, node, now);
+        l = phx__detect_link_of(d, node);
+    }
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
@@ -12082,22 +12486,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -12147,6 +12546,17 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     l->silent = l->asked = 0;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
+}
+
+void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now)
+{
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
+
+    if (l == NULL)
+        return;
+    l->behind = (uint8_t)yes;
+    detect_set_timer(d, l, now);
+    phx__detect_received(d, node, now);
 }
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -12289,6 +12699,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
  * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, at worst O(c log c). */
 /* include "names/index.h" */
+
+#define INDEX_COST 16u /* measured: of each claim */
+#define INDEX_COST_MOST 512000u
 
 uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name)
 {
@@ -12447,6 +12860,11 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     return index_sweep_to(x, open, from, UINT64_MAX);
 }
 
+uint64_t phx__names_index_cost(const struct phx__names_index *x)
+{
+    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
+}
+
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
@@ -12491,14 +12909,16 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
- * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
- * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
- * nodes never come near: a million claims a second take half a million years. */
+ * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
+ * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
+ * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
+ * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* Above it an epoch is not remembered. */
+#define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -12578,7 +12998,7 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -12658,18 +13078,30 @@ static void names_join(struct phx__names_of *own)
     own->count = out + 1;
 }
 
-/* With epochs used up: does a claim that ours cannot beat meet first..last? */
-static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
+static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
+    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+        n->epoch_max = epoch;
+    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+}
+
+/* The epoch of a new claim to first..last: above all that count. 0: there is none. */
+static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint64_t next = n->epoch_max + 1;
     uint32_t node, i;
 
-    for (node = PHX__SELF + 1; node < n->capacity; node++) {
+    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
-                return 1;
+        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+            uint64_t epoch = of->at[i].epoch;
+            if (epoch >= next)
+                next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
+            if (phx__names_index_beats(n->ids, epoch, node, next, PHX__SELF))
+                return 0;
+        }
     }
-    return 0;
+    return next;
 }
 
 /* ---- Claims of others */
@@ -12736,7 +13168,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -12747,17 +13178,16 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
-    if (gaps > PHX__CARD_CLAIMS - own->count || (used_up && names_is_beyond(n, first, last)))
+    want.first = first;
+    want.last = last;
+    want.epoch = names_next_epoch(n, first, last);
+    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    if (!used_up)
-        n->epoch_max++;
-    want.first = first;
-    want.last = last;
-    want.epoch = n->epoch_max;
+    names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (used_up) /* else the new claims have an epoch of their own */
+    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -12801,7 +13231,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = { NULL, 0, 0, 0 };
+    struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -12822,8 +13252,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
         return changed;
     }
     for (i = 0; i < count; i++)
-        if (theirs.at[i].epoch > n->epoch_max)
-            n->epoch_max = theirs.at[i].epoch;
+        names_see_epoch(n, theirs.at[i].epoch);
     names_replace(n, node, &theirs);
     return changed;
 }
@@ -12835,16 +13264,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
-    if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
+    if (!dead && n->of[node].trimmed)
+        phx__names_forget(n, node);
+    else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
     n->version++;
     return changed;
 }
 
+void phx__names_trim(struct phx__names *n, uint32_t node)
+{
+    struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
+    struct phx__claim *rest;
+
+    if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
+        return;
+    rest = &of->at[PHX__NAMES_DEAD];
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+        const struct phx__claim *last = &of->at[of->count - 1];
+        rest->last = rest->last > last->last ? rest->last : last->last;
+        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
+    }
+    of->trimmed = 1;
+    phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
+    n->version++;
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = { NULL, 0, 0, 0 };
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))
@@ -12892,6 +13341,18 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (error != NULL)
         *error = err;
     return owner;
+}
+
+uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
+    uint64_t epoch = n->epoch_max;
+    uint32_t i;
+
+    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+        if (own->at[i].first <= last && own->at[i].epoch > epoch)
+            epoch = own->at[i].epoch;
+    return epoch;
 }
 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
@@ -14677,6 +15138,17 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
+void phx__dial_rest(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t count;
+
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        all[count]->failures = DIAL_DEAD_ROUNDS;
+        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
+    }
+}
+
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -14734,17 +15206,34 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+        return;
+    if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
+    else
+        dial_hasten(d, t, DIAL_MOVED_JITTER_US);
+}
+
+/* All, or those whose last round ended with this verdict. */
+static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.count; i++) {
+        struct phx__dial_target *t = &d->targets.at[i];
+        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
+            dial_forgive(d, t, jitter);
+    }
 }
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
+    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
+}
 
-    for (i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
-            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
+void phx__dial_rekeyed(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)
@@ -15485,36 +15974,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
-/* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
- * size. */
-int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
-{
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
-
-    o->open.box = NULL; /* what joins stands at the end of the tail */
-    for (; tail != NULL && span > 0; index++, span--) {
-        struct phx__flow_record *r = phx__post_flow_at(o, index);
-        size_t head = flow_head_size(r->flags), size = head + (r->body_size == 1 ? 2 : 1);
-        size_t less = flow_frame_size(r) - size;
-        uint8_t *at = tail->data + tail->used;
-
-        memcpy(at, flow_frame(r), head);
-        memset(at + head, 0, size - head);
-        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
-        phx__buf_block_drop(r->head);
-        phx__buf_block_drop(r->body);
-        r->head = phx__buf_block_hold(tail);
-        r->body = NULL;
-        r->head_at = (uint32_t)tail->used;
-        r->head_size = (uint16_t)size;
-        r->body_at = r->body_size = 0;
-        tail->used += size;
-        o->bytes -= less;
-        o->flying -= o->base + index < o->sent ? less : 0;
-    }
-    return tail != NULL ? 0 : PHX_ENOMEM;
-}
-
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -15538,6 +15997,19 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         keep++;
     }
     o->count = keep;
+}
+
+/* ---- The receiving end */
+
+void phx__post_flow_drop_part(struct phx__flow_in *in)
+{
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
+    in->part = NULL;
+    if (part != NULL)
+        phx__buf_block_retire(part);
+    phx__buf_block_drop(part);
 }
 
 /* ======== src/post/store.c ======== */
@@ -15869,8 +16341,6 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
-/* A message of which nothing has come for this long is given up, and must come again. */
-#define SCHED_PART_IDLE (30 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -15965,8 +16435,6 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
         at = peer->out.rto_at;
     if (peer->out.limit_at < at)
         at = peer->out.limit_at;
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
-        at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
         phx__timer_set(p->timers, peer->timer, at);
 }
@@ -16077,11 +16545,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.return_base = peer->returns.confirmed;
     a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = a.tell_epoch = peer->out.epoch;
-    a.ask = peer->ack.ask ? peer->key : 0;
-    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
-    a.tell_next = peer->out.base;
-    a.tell_seen = peer->out.seen;
+    a.seen_epoch = peer->out.epoch;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -16089,8 +16553,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
-    peer->ack.tell = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
     peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
@@ -16450,39 +16913,9 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
-void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
+void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
 {
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
-
-    p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
-        by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
-    in->booked = size;
-}
-
-void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in)
-{
-    struct phx__block *part = in->part;
-
-    in->opened = 0;
-    in->part = NULL;
-    if (part == NULL)
-        return;
-    phx__post_sched_book(p, in, 0);
-    phx__buf_block_retire(part);
-    phx__buf_block_drop(part);
-}
-
-void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
-{
-    if (in->part != NULL && !in->opened) /* of an opened one nothing was taken: it can begin again */
-        in->state = PHX__FLOW_HALF;
-    phx__post_sched_drop_part(p, in);
-}
-
-void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
-{
-    phx__post_sched_drop_part(p, &peer->in);
+    phx__post_flow_drop_part(&peer->in);
     peer->in.state = PHX__FLOW_ALL;
     peer->in.next = 0;
     peer->in.done = 0;
@@ -16502,7 +16935,7 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->room_link);
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_sched_restart(p, peer, 0);
+    phx__post_sched_restart(peer, 0);
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16521,8 +16954,6 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
             phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
-        phx__post_sched_give_up(p, &peer->in);
     if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;
@@ -16551,7 +16982,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
+ *                                                                              PHX_EEXPIRED ..
  * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
@@ -16569,7 +17000,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *
  * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
  * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * its time limit passes then, that is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -16607,39 +17038,59 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *multicast, uint64_t to)
+void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
 {
-    uint32_t n = phx__post_box_promises(token, body);
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_box_promises(m->token, m->body);
     struct phx__outcome *o;
 
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_box_lost(p, 1 + m->rest, m->to, result);
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, multicast);
+        phx__post_store_multicast_drop(&p->store, m->multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = token;
+    o->token = m->token;
     o->result = result;
-    o->multicast = multicast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+    o->multicast = m->multicast;
+    o->to = m->to;
+    o->tag = m->tag;
+    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+}
+
+int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
 }
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    while (n-- > 0) {
+    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
+        p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
@@ -16668,13 +17119,9 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
-    uint64_t epoch;
 
-    if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
-            return PHX_ENOMEM;
-        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
-    }
+    if (peer->out.epoch == 0)
+        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
         return 0; /* into a frame that is listed already */
@@ -16778,7 +17225,7 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     p->pending.count -= 1 + m->rest;
     if (phx__post_box_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+    phx__post_box_outcome(p, m, result);
 }
 
 /* Ends what is queued behind `before`, or first. */
@@ -17227,30 +17674,20 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* What its messages waited for when their time was over. */
+static int box_lateness(const struct phx__box *b)
 {
-    const struct phx__flow_record was = *phx__post_flow_at(o, index);
-    struct phx__block *body = span == 1 ? NULL : phx__buf_block_hold(was.body);
-    size_t bytes = o->bytes;
-    int kept = span == 1 || phx__post_flow_hollow(o, index, span) != 0;
-
-    p->pending.bytes -= bytes - o->bytes;
-    phx__post_box_outcome(p, was.token, PHX_EEXPIRED, kept ? NULL : body, was.multicast, was.box->name);
-    phx__buf_block_drop(body);
-    for (; span > 0; index++, span--) {
-        struct phx__flow_record *r = phx__post_flow_at(o, index);
-
-        r->multicast = NULL;
-        r->token = r->limit = 0;
-    }
+    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
+        return PHX_ENOOWNER;
+    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
+    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
-    uint32_t i, span;
+    uint32_t i, j, span;
 
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
@@ -17261,9 +17698,16 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+            box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            box_expire_begun(p, o, i, span);
+            phx__post_flow_message(o, i, &m);
+            m.body = NULL;
+            phx__post_box_outcome(p, &m, box_lateness(r->box));
+            for (j = i; j < i + span; j++) {
+                phx__post_flow_at(o, j)->multicast = NULL;
+                phx__post_flow_at(o, j)->token = 0;
+                phx__post_flow_at(o, j)->limit = 0;
+            }
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -17302,7 +17746,8 @@ static void box_expire_held(struct phx__post *p)
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
+                           box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);
@@ -17391,7 +17836,9 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
 
 static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
 {
-    phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
+    if (peer->in.part != NULL && !peer->in.opened)
+        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
+    phx__post_flow_drop_part(&peer->in);
     box_empty(p, peer, 1, PHX_EFAILED);
     if (reborn)
         peer->life = ++p->lives;
@@ -17427,12 +17874,27 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-void phx__post_box_reborn(struct phx__post *p, uint32_t node)
+/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
+void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    if (peer != NULL)
-        box_fail(p, peer, 1);
+    if (peer == NULL)
+        return;
+    box_fail(p, peer, 1);
+    peer->in_life = (incarnation & UINT32_MAX) + 1;
+    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
+        phx__post_sched_restart(peer, 0);
+}
+
+/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
+void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
+{
+    uint32_t i;
+
+    p->limits.epoch_base = incarnation << 32;
+    for (i = 0; i < p->node_capacity; i++)
+        phx__post_box_failed(p, i);
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -17653,14 +18115,6 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 
-/* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
- * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
- * of them is here. */
-#define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
-
 struct phx__begun {
     struct phx__begun *next;
     struct phx__post *post;
@@ -17735,77 +18189,40 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
 
-/* Could there be no room for it even if no other message was here? */
-static int recv_never_fits(const struct phx__post *p, size_t size)
-{
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
-}
-
-/* Room for the first `need` bytes of the message, and for some more. 0: none now. */
-static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
-{
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
-    struct phx__block *part;
-
-    if (in->part != NULL && need <= in->part->capacity)
-        return 1;
-    /* Where both do not fit side by side it has all from the beginning. */
-    if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
-        size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
-        return 0;
-    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
-    if (part == NULL)
-        return 0;
-    if (in->part != NULL) {
-        part->used = in->part->used;
-        memcpy(part->data, in->part->data, part->used);
-        phx__buf_block_retire(in->part);
-        phx__buf_block_drop(in->part);
-    }
-    in->part = part;
-    phx__post_sched_book(p, in, size);
-    return 1;
-}
-
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__flow_in *in = &peer->in;
     const struct phx__message *m = &in->message;
+    struct phx__block *part = NULL;
 
-    if (!in->opened || m->to != d->to || m->from != d->from || m->tag != d->tag || m->size != d->total) {
-        phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
-        recv_read_first(&in->message, d, 0);
-        in->by = p->recv.from;
-        if (in->by != PHX__SELF && phx__post_sched_open(p, in->by) == NULL)
-            return 0;
-        if (p->ops.begin != NULL)
-            in->part = recv_begin(p, peer->node, d);
-    }
-    if (!recv_make_room(p, in, d->size))
-        return 0;
-    in->opened = 1;
-    in->at = *p->ops.now;
-    phx__post_sched_arm(p, peer);
-    return 1;
+    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
+        return 1;
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    recv_read_first(&in->message, d, 0);
+    if (p->ops.begin != NULL)
+        part = recv_begin(p, peer->node, d);
+    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
+        part = phx__buf_block_new(p->mem, (size_t)d->total);
+    in->part = part;
+    in->opened = part != NULL;
+    return in->opened;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
 static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
 {
-    size_t rest = in->part == NULL ? 0 : in->message.size - in->part->used;
+    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
 
     if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
         return 0;
-    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == rest : d->size < rest;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
 }
 
 /* The next frame is taken, and there is nothing more to do with its message. */
-static void recv_took(struct phx__post *p, struct phx__flow_in *in)
+static void recv_took(struct phx__flow_in *in)
 {
-    phx__post_sched_drop_part(p, in);
+    phx__post_flow_drop_part(in);
     in->next++;
     in->done = 0;
 }
@@ -17829,6 +18246,7 @@ void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, u
     struct phx_message out;
 
     out.source = p->ids->at[source];
+    p->calls -= p->calls > 0;
     recv_show(p, m, &out);
 }
 
@@ -17873,14 +18291,15 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    recv_took(p, &peer->in);
+    recv_took(&peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
 
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
- * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
+ * had its time, the rest waits: the frame is to come again. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -17891,7 +18310,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
+    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];
@@ -17908,13 +18327,20 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
-            p->counters.dropped++;
-        else
+        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+            p->recv.stopped = 1;
+            return 0;
+        }
+        p->calls--;
+        if (!recv_is_large(p, m.size)) {
             recv_show(p, &m, &out);
+        } else {
+            p->counters.dropped++;
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    recv_took(p, in);
+    recv_took(in);
     return 1;
 }
 
@@ -17931,7 +18357,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     phx__post_recv_deliver(p, &in->message, peer->node);
     if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
         ((struct phx__begun *)in->part->arg)->shown = 1;
-    recv_took(p, in);
+    recv_took(in);
     return 1;
 }
 
@@ -17945,18 +18371,16 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
         if (last && in->state == PHX__FLOW_HALF)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
-        recv_took(p, in);
+        recv_took(in);
         if (last)
             in->state = PHX__FLOW_ALL;
         return 1;
     }
     if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
-        recv_took(p, in);
+        recv_took(in);
         p->counters.dropped++;
         return 1;
     }
-    if (!recv_make_room(p, in, in->part->used + d->size))
-        return 0;
     in->opened = 0;
     if (d->payload != in->part->data + in->part->used)
         memcpy(in->part->data + in->part->used, d->payload, d->size);
@@ -17965,7 +18389,6 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     in->part->used += d->size;
     in->next++;
     in->done = 0;
-    in->at = *p->ops.now;
     return 1;
 }
 
@@ -17982,8 +18405,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         if (reason != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
-            return recv_never_fits(p, (size_t)d->total)
-                   && recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_LARGE);
+            return 0;
         peer->in.state = PHX__FLOW_ALL;
     }
     return recv_take_fragment(p, peer, d, flags);
@@ -18001,31 +18423,17 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
-/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
- * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
-static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
-{
-    p->counters.dropped++;
-    if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
-        return;
-    peer->ack.ask = 1;
-    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
-    phx__post_sched_owe(p, peer, 1);
-}
-
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
     size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
 
-    if (d->epoch != peer->in.epoch) {
-        if (peer->in.epoch != 0 || d->number != 0) {
-            recv_ask(p, peer);
-            return;
-        }
-        phx__post_sched_restart(p, peer, d->epoch);
+    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
+        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
+        return;
     }
+    if (d->epoch > peer->in.epoch)
+        phx__post_sched_restart(peer, d->epoch);
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -18039,7 +18447,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
-    } else {
+    } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
             phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
@@ -18063,6 +18471,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
+    p->recv.stopped = 0;
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -18083,8 +18492,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
-    return 0;
+    return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
 /* ---- Multicast frames */
@@ -18108,6 +18519,8 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
+    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
@@ -18154,8 +18567,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
-        || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
         return 0;
     recv_set_place(&peer->in, d.size, out);
     return head;
@@ -18167,7 +18579,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
     /* Another link that holds it may have read the front of this very fragment. */
-    if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
+    if (part == NULL || peer->in.opened || part->refs > 1)
         return 0;
     recv_set_place(&peer->in, 0, out);
     return 1;
@@ -18216,12 +18628,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -18251,6 +18667,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -18264,6 +18681,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -18271,36 +18690,15 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;
 }
 
-/* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
- * same id, what was acknowledged is over: it goes on where that ends. */
-static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
-{
-    peer->key = 0;
-    if (a->tell_epoch == peer->in.epoch)
-        return;
-    phx__post_sched_restart(p, peer, a->tell_epoch);
-    peer->in.next = a->tell_next;
-    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
-    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
-    peer->ack.gap = 1;
-    phx__post_sched_owe(p, peer, 1);
-}
-
 /* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
-    if (a->tell != 0 && a->tell == peer->key)
-        recv_told(p, peer, a);
-    if (a->ask != 0) {
-        peer->ack.tell = a->ask;
-        phx__post_sched_owe(p, peer, 1);
-    }
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
     phx__post_returns_confirm(&peer->returns, a->seen);
@@ -18322,7 +18720,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
+    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
@@ -18480,13 +18878,14 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
 /* ---- What is due */
 
-/* Delivers what this node sent to itself, as much as there was at the beginning. */
+/* Delivers what this node sent to itself, as much as there was at the beginning, while there is time. */
 static void post_run_local(struct phx__post *p)
 {
-    uint32_t budget = p->store.queued;
+    uint32_t budget = p->store.queued, done = 0;
     struct phx__message m;
 
-    while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
+    for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
+           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -18500,7 +18899,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
+        phx__post_box_outcome(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -18509,18 +18908,24 @@ static void post_run_local(struct phx__post *p)
 static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
-    uint64_t name;
+    uint32_t told = 0;
+    uint64_t name = 0;
 
     p->waiting.ready = NULL;
-    while (phx__post_store_wait_pop(&p->store, &batch, &name))
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+           && phx__post_store_wait_pop(&p->store, &batch, &name)) {
+        p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
+    }
+    phx__post_store_wait_splice(&batch, &p->waiting.ready);
+    p->waiting.ready = batch;
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
-           || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
+           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p)
@@ -18771,6 +19176,8 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
+    if (reason < PHX_ERROR_LAST)
+        reason = PHX_ERROR_LAST; /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -18783,13 +19190,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
+/* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
-                               end->why != NULL ? end->why : "", now);
+    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
 
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
@@ -18848,12 +19254,15 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
     return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
- * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
+ * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
+ * another node is no surprise there. */
 int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:
@@ -18893,18 +19302,22 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
+/* Its place; a->count: it is not known. */
+static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    uint8_t i = 0;
+    unsigned i = 0;
 
     while (i < a->count && !phx__addr_equal(&a->at[i], at))
         i++;
-    return i < a->count;
+    return i;
 }
 
 int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (node_addr_is_known(a, at))
+    unsigned i = node_addr_find(a, at);
+
+    a->learnt = (uint8_t)(a->learnt & ~(1u << i)); /* what links have taught is the host's word from now on */
+    if (i < a->count)
         return 0;
     if (a->count == PHX__CARD_ADDRESSES)
         return PHX_ELIMIT;
@@ -18928,7 +19341,9 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 /* 1 if it is new. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+    if (node_addr_find(a, at) < a->count)
+        return 0;
+    if (a->count == PHX__CARD_ADDRESSES)
         node_addr_drop_oldest(a);
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
@@ -19012,25 +19427,28 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
     return 1;
 }
 
-/* Each peer has one observation, its latest. */
+/* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
+ * give way to others, two must see it anew. */
 static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *at)
 {
-    struct phx__observation *mine = NULL;
-    uint32_t i;
+    struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
+    int seen = 0, known;
 
-    if (node_addr_is_known(a, at))
-        return;
-    for (i = 0; i < PHX__COUNT(a->observation); i++) {
-        struct phx__observation *o = &a->observation[i];
-        if (phx__id_equal(&o->by, l->id)) {
+    for (; o < end; o++)
+        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, l->peer);
+    if (seen && node_addr_put(a, at))
+        a->ops.agreed(a->ops.ctx, at);
+    known = node_addr_find(a, at) < a->count;
+    for (o = a->observation; o < end; o++) {
+        if (phx__id_equal(&o->by, l->id))
             mine = o;
-        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
-            if (node_addr_put(a, at))
-                a->ops.agreed(a->ops.ctx, at);
-            return;
-        }
+        if (known && (o == mine || phx__addr_equal(&o->at, at)))
+            memset(o, 0, sizeof *o);
     }
+    if (known)
+        return;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
     mine->by = *l->id;
@@ -19194,7 +19612,6 @@ static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const str
     s->ops.refute(s->env.ctx, from, &q);
 }
 
-/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
@@ -19208,9 +19625,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF && r.seq != UINT32_MAX) {
+    if (node == PHX__SELF) {
         suspect_refute(s, from, &r);
-    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+    } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);
@@ -19230,7 +19647,8 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
-        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        || (e->incarnation == incarnation && e->seq > seq
+            && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))
         s->ops.alive(s->env.ctx, node);
 }
 
@@ -19721,7 +20139,7 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
     } else if (it->end == 0 && a->number == it->asked && it->asked < t->env.hop_limit) {
         trace_ask(t, it, it->asked + 1, now);
-    } else if (it->end == 0 && it->asked == t->env.hop_limit) { /* a longer way is none */
+    } else if (it->end == 0 && a->number == t->env.hop_limit) { /* a longer way is none */
         it->end = it->asked;
         it->out.result = PHX_EUNREACH;
     }
@@ -19927,24 +20345,68 @@ const char *phx_strerror(int error)
     }
 }
 
+/* ---- The log --------------------------------------------------------------------------------- */
+
+#define BASE_LOG_LINE 320u
+#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
+/* A second is over. The count of the lines that were left out is the first of the next. */
+static void base_log_renew(phx *p)
+{
+    struct phx__log *g = &p->step.log;
+    uint32_t omitted = g->omitted;
+
+    if (p->now < g->since + PHX__SECOND)
+        return;
+    g->since = p->now;
+    g->count = g->omitted = 0;
+    if (omitted > 0)
+        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+}
+
 void phx__node_log(phx *p, int level, const char *format, ...)
 {
+    struct phx__log *g = &p->step.log;
     struct phx__text t;
-    char line[320];
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
-    phx__node_text_begin(&t, line, sizeof line);
+    base_log_renew(p);
+    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+        g->omitted++;
+        return;
+    }
+    g->count += level < PHX_LOG_DEBUG;
+    g->lines[g->used++] = (char)level;
+    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
     (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
+    g->used += strlen(g->lines + g->used) + 1;
+}
+
+/* Callbacks may cause more lines: those are for the next time. */
+void phx__node_log_tell(phx *p)
+{
+    char lines[sizeof p->step.log.lines];
+    size_t size, at;
+
+    if (p->step.log.omitted > 0)
+        base_log_renew(p);
+    size = p->step.log.used;
+    memcpy(lines, p->step.log.lines, size);
+    p->step.log.used = 0;
+    for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
+        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
+
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
 
 int phx__node_peer(phx *p, uint32_t node)
 {
@@ -19965,6 +20427,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -19974,14 +20473,26 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
+{
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -19992,7 +20503,11 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
+        if (d->card != NULL)
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -20000,6 +20515,45 @@ const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
     return &p->os;
+}
+
+/* ---- The time of callbacks ------------------------------------------------------------------- */
+
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
+/* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
+ * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
+ * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
+ * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
+#define BASE_CALLS_MOST 1024u
+
+uint32_t phx__node_calls(void *ctx, int share)
+{
+    phx *p = ctx;
+    struct phx__step *s = &p->step;
+    uint64_t now = phx__node_clock(p), left, most;
+    uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
+
+    if (s->free_later)
+        return 0;
+    most = s->granted == 0 ? 1 : 4 * (uint64_t)s->granted;
+    if (!s->timed)
+        s->began = now;
+    else if (s->granted > 0 && now >= s->asked)
+        s->each = (now - s->asked) / s->granted;
+    s->slow = s->each > time / 16;
+    left = now - s->began < time ? time - (now - s->began) : 0;
+    if (s->each > 0 && most > left / 4 / s->each)
+        most = left / 4 / s->each;
+    if (most == 0 && (left >= s->each || !s->timed))
+        most = 1;
+    s->timed = 1;
+    s->asked = now;
+    s->granted = most < BASE_CALLS_MOST ? (uint32_t)most : BASE_CALLS_MOST;
+    return s->granted;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -20050,6 +20604,192 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
     return card.address_count;
 }
 
+/* ======== src/node/dead.c ======== */
+/* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
+#ifdef PHX_LINES
+#line 1 "src/node/dead.c"
+#endif
+/* A dead node stays known for a day: old news of it stays old, partitions heal, and its names are broken. Of
+ * one that left no card is kept; of one that failed with more than PHX__NAMES_DEAD ranges two addresses, so
+ * many ranges, and one more for the rest.
+ *
+ * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those
+ * lost first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
+ * only heard of give way to a newcomer already when unreachable, one with a route never. */
+/* include "node/base.h" */
+
+#define DEAD_BYTES ((size_t)4 << 20)
+#define DEAD_ADDRESSES 2u
+#define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+/* In the arrays by node; the hash of ids is at least three eighths full. */
+#define DEAD_EACH                                                                                            \
+    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+     + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
+     + sizeof(struct phx__post_node) + 4)
+
+static size_t dead_cost(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
+
+    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
+           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
+}
+
+/* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
+ * unreachable, and there was never more than news of it. */
+static int dead_is(const phx *p, uint32_t node, int heard)
+{
+    return phx__route_is_forgettable(&p->route, node)
+           && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
+               || (heard && phx__node_history(p, node) == NULL
+                   && phx__post_sched_find(&p->post, node) == NULL));
+}
+
+static size_t dead_bytes(const phx *p, int heard)
+{
+    size_t bytes = 0;
+    uint32_t node;
+
+    for (node = 1; node < p->ids.size; node++)
+        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+    return bytes;
+}
+
+void phx__node_dead_forget(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (phx__node_names(p, node)->count > 0)
+        phx__names_lost_forget(&p->lost, &p->ids.at[node]);
+    phx__names_forget(&p->names, node);
+    phx__dial_forget(&p->dial, node);
+    phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
+    phx__post_box_forget(&p->post, node);
+    if (h != NULL) {
+        *h = p->peers.history[--p->peers.history_count];
+        p->peers.at[h->node].history = p->peers.at[node].history;
+        p->peers.at[node].history = 0; /* also if it was the last */
+    }
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
+    phx__id_drop(&p->ids, node);
+}
+
+/* Forgets the longest dead until they take no more than `most`. */
+static void dead_thin(phx *p, size_t most, int heard)
+{
+    size_t bytes = dead_bytes(p, heard);
+    uint32_t node, oldest;
+
+    while (bytes > most) {
+        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
+            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
+                oldest = p->route.table.at[node].since;
+        for (node = p->ids.size; node-- > 1 && bytes > most;) {
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+                continue;
+            bytes -= dead_cost(p, node);
+            phx__route_forget(&p->route, node);
+            phx__node_dead_forget(p, node);
+        }
+    }
+}
+
+void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
+        || (bytes = dead_bytes(p, 1)) == 0)
+        return;
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
+/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    uint8_t data[2048];
+    struct phx__card card;
+    struct phx__writer w;
+
+    if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
+        return;
+    card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
+    card.claim_count = of->count;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_route_put_card(&w, &card, of->at);
+    if (!w.bad)
+        (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
+}
+
+/* Drops what is not kept of it. */
+static void dead_strip(phx *p, uint32_t node)
+{
+    struct phx__dest *d = &p->route.table.at[node];
+    uint32_t version = d->card_version;
+
+    if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
+        phx__route_table_uncard(&p->route.table, d);
+        d->card_version = version;
+    } else if (d->card != NULL) {
+        phx__names_trim(&p->names, node);
+        dead_shorten_card(p, d, node);
+    }
+}
+
+/* Indices and memory that nobody uses any more. */
+static void dead_fit(phx *p)
+{
+#define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
+    uint32_t size = phx__id_fit(&p->ids);
+
+    phx__route_fit(&p->route, size);
+    phx__timer_fit(&p->timers);
+    DEAD_FIT(p->names.of, p->names.capacity, size);
+    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
+    DEAD_FIT(p->peers.at, p->peers.capacity, size);
+    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.at, p->detect.capacity, size);
+    DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
+    DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
+    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
+#undef DEAD_FIT
+}
+
+void phx__node_dead_note(phx *p)
+{
+    if (p->peers.dead_at == 0)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+void phx__node_dead_due(phx *p)
+{
+    size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
+    uint32_t node;
+
+    if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
+        return;
+    p->peers.dead_at = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        if (!phx__node_is_gone(p, node))
+            continue;
+        if (phx__route_is_forgettable(&p->route, node))
+            dead_strip(p, node);
+        else if (phx__route_next(&p->route, node) == PHX__NONE)
+            phx__node_dead_note(p);
+    }
+    if (dead_bytes(p, 0) > most)
+        dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
+    dead_fit(p);
+}
+
 /* ======== src/node/frames.c ======== */
 /* frames.c - frames in go to their room, control frames of the rooms go out. */
 #ifdef PHX_LINES
@@ -20062,7 +20802,7 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
+#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -20174,17 +20914,30 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            if (phx__node_link(p, nbr) != NULL)
-                frames_break(p, phx__node_link(p, nbr));
+            if (l != NULL)
+                frames_break(p, l);
             return;
         }
     }
+    while (first > 0 && entries[first - 1].card == NULL)
+        first--;
+    if (first > 0)
+        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
+}
+
+static size_t frames_room(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+    const struct phx__link *l = phx__node_link(p, nbr);
+
+    return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
 }
 
 static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
@@ -20195,7 +20948,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL)
+    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
         return; /* it is repeated */
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
@@ -20247,7 +21000,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
     phx *p = ctx;
     uint32_t node = 0;
 
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
@@ -20275,7 +21028,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
                                         frames_summary };
 
     *ops = own;
@@ -20289,8 +21042,6 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->step.free_later)
-        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
     if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
@@ -20324,7 +21075,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+        || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
     l->card.size += c.size;
@@ -20344,6 +21096,24 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
     return 0;
 }
 
+/* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
+ * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
+static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
+
+    if (e->card == NULL || (d != NULL && e->card_version <= d->card_version)
+        || phx__mem_has_room_for_cards(&p->mem, 4 * (size_t)e->card_size, 4))
+        return 0;
+    if (phx__id_equal(&e->id, &l->id))
+        return PHX_ENOMEM;
+    if (d == NULL)
+        return PHX_ELIMIT;
+    e->card = NULL;
+    e->card_version = d->card_version;
+    return 0;
+}
+
 /* A peer that is at no distance from another node, or at a distance from itself, has a bug or lies. */
 static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uint8_t hops)
 {
@@ -20353,6 +21123,14 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
         return 1;
     l->end.why = own ? "a distance from itself" : "no distance from another node";
     return 0;
+}
+
+/* At most once in a step names are indexed anew. */
+void phx__node_frames_charge_names(phx *p)
+{
+    if (p->news.charged_at != p->stats.steps)
+        p->set.named += phx__names_index_cost(&p->names.index);
+    p->news.charged_at = p->stats.steps;
 }
 
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -20373,10 +21151,12 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        phx__node_dead_make_room(p, &e.id);
         changed = p->route.changed.count;
-        got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if ((got = frames_fit_card(p, l, &e)) == 0)
+            got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed)
+            phx__node_frames_charge_names(p);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -20423,14 +21203,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 
@@ -20488,6 +21265,12 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* What there is no time for stays where it is. */
+static int frames_later(int err)
+{
+    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
+}
+
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -20499,7 +21282,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return err;
+    return frames_later(err);
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -20508,7 +21291,6 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
-    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);
@@ -20521,12 +21303,210 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
+    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
     default: return PHX_EPROTO;
     }
+}
+
+/* ======== src/node/door.c ======== */
+/* door.c - who is let in and who must go, when links, descriptors or the processor are short. */
+#ifdef PHX_LINES
+#line 1 "src/node/door.c"
+#endif
+/* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
+ * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
+ *
+ * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
+ * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
+ * need of the rest, strangers the remainder. Minute by minute it tries one more.
+ *
+ * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
+ * the limit: over its link it learns of the others and links with them, which takes a moment. Then the hub
+ * gives up some link that both sides can do without, as there is another way between them; never one to a hub
+ * of ours, or a stream of the host's. If there is none, the last guest goes after a while.
+ *
+ * TLS. To answer a stranger's first words costs up to 14 ms. So strangers share a tenth of the processor, one
+ * in a step, a second of it in advance. The newest goes first, of the host that has the fewest here: those
+ * that only hold their connections open are older than who comes to join. */
+/* include "node/base.h" */
+
+#define DOOR_STRANGERS 1024u
+#define DOOR_STRANGERS_LEAST 4u
+#define DOOR_FAIR_TIME (250 * PHX__MS) /* for a handshake */
+#define DOOR_KEPT 8u
+#define DOOR_ROOM_LEAST 16u
+#define DOOR_MORE_AFTER (60 * PHX__SECOND) /* then one more link is tried */
+#define DOOR_GUESTS 8u                     /* and at most a quarter of all */
+#define DOOR_GUEST_LOOK (250 * PHX__MS)
+#define DOOR_GUEST_TIME (3 * PHX__SECOND)
+#define DOOR_LOOKS 64u /* links that are looked at for one to give up: a full hub may have thousands */
+#define DOOR_TLS_SHARE 10u
+#define DOOR_TLS_AHEAD (10 * PHX__SECOND)
+
+/* ---- Strangers and descriptors --------------------------------------------------------------- */
+
+static uint32_t door_strangers(const phx *p)
+{
+    uint32_t room = p->links.door.room, up = p->links.up;
+
+    if (room == 0 || room > up + DOOR_STRANGERS)
+        return DOOR_STRANGERS;
+    return room > up + DOOR_STRANGERS_LEAST ? room - up : DOOR_STRANGERS_LEAST;
+}
+
+/* How many links may be up. */
+static uint32_t door_links(const phx *p)
+{
+    uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
+    uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
+
+    return p->links.door.room == 0 || room > most ? most : room;
+}
+
+static struct phx__link *door_oldest(const phx *p)
+{
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    return oldest;
+}
+
+uint64_t phx__node_door_room_at(const phx *p)
+{
+    return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
+}
+
+static void door_set_room(phx *p, uint32_t room)
+{
+    p->links.door.room = room;
+    p->links.door.short_at = p->now;
+    p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
+}
+
+void phx__node_door_is_short(phx *p)
+{
+    uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
+
+    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+}
+
+/* ---- A full hub ------------------------------------------------------------------------------ */
+
+int phx__node_door_is_full(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t most = door_links(p), guests = 1 + most / 4;
+
+    if (p->links.up < most && p->links.up < p->cfg.max_accepts)
+        return 0;
+    return (d != NULL && d->hops != PHX__UNREACHABLE)
+           || p->links.up >= most + (guests < DOOR_GUESTS ? guests : DOOR_GUESTS);
+}
+
+/* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
+static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+{
+    struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
+
+    return l == NULL || l->address.family == 0 || (l->dialer && l->expect == PHX__NONE) ? NULL : l;
+}
+
+/* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
+static struct phx__link *door_spare(phx *p)
+{
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
+    struct phx__link *l, *least = NULL, *last = NULL;
+
+    for (i = 0; i < count && i < DOOR_LOOKS; i++) {
+        if ((l = door_look(p, first, i)) == NULL)
+            continue;
+        if ((least == NULL || l->in.bytes + l->out.bytes < least->in.bytes + least->out.bytes)
+            && phx__route_advert_has_detour(&p->route, l->peer))
+            least = l;
+        if (l->since + DOOR_GUEST_TIME <= p->now && (last == NULL || l->since > last->since))
+            last = l;
+    }
+    return least != NULL ? least : last;
+}
+
+struct phx__link *phx__node_door_goes(phx *p, int stranger)
+{
+    struct phx__link *l;
+
+    if (!stranger)
+        return p->links.up > door_links(p) ? door_spare(p) : NULL;
+    l = p->links.unauthenticated > door_strangers(p) ? door_oldest(p) : NULL;
+    return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
+}
+
+uint64_t phx__node_door_due(phx *p)
+{
+    struct phx__door *d = &p->links.door;
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
+    struct phx__link *l;
+
+    if (p->links.up > door_links(p)) {
+        for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
+            if ((l = door_look(p, first, i)) != NULL)
+                phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
+        return p->now + DOOR_GUEST_LOOK;
+    }
+    if (d->room != 0 && p->now >= d->short_at + DOOR_MORE_AFTER) {
+        door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + 1 : 0);
+        phx__dial_moved(&p->dial);
+    }
+    return d->room != 0 ? d->short_at + DOOR_MORE_AFTER : UINT64_MAX;
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+int phx__node_door_waits(phx *p, struct phx__link *l)
+{
+    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+        return 0;
+    p->links.door.waiting += !l->in.turn;
+    l->in.turn = 1;
+    return 1;
+}
+
+static unsigned door_host(const phx *p, const struct phx__link *l)
+{
+    return phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
+}
+
+struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+{
+    struct phx__link *l, *best = NULL;
+    uint32_t here[256] = { 0 }, slot = 0;
+
+    *next = UINT64_MAX;
+    if (p->links.door.waiting == 0)
+        return NULL;
+    if (p->links.door.paid_at > p->now + DOOR_TLS_AHEAD) {
+        *next = p->links.door.paid_at - DOOR_TLS_AHEAD;
+        return NULL;
+    }
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        here[door_host(p, l)] += l->unauthenticated;
+    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+        uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
+        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
+            best = l;
+    }
+    return best;
+}
+
+void phx__node_door_charge(phx *p, uint64_t us)
+{
+    struct phx__door *d = &p->links.door;
+
+    d->paid_at = (d->paid_at > p->now ? d->paid_at : p->now) + us * DOOR_TLS_SHARE;
 }
 
 /* ======== src/node/links.c ======== */
@@ -20547,12 +21527,10 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
  *  - A higher incarnation replaces everything of a lower one. */
 /* include "node/links.h" */
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -20612,23 +21590,24 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -20640,6 +21619,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -20661,7 +21641,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -20671,6 +21651,9 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -20687,35 +21670,17 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
-}
-
-/* For phx_explain. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -20742,13 +21707,15 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
+    p->links.waiting -= l->in.waits;
+    l->in.waits = 0;
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -20785,9 +21752,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -20800,10 +21767,28 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* Does what it brought wait for time? Then its turn comes in one of the next steps. */
+static void links_wait(phx *p, struct phx__link *l, int waits)
+{
+    if (l->in.waits == waits)
+        return;
+    p->step.more = 1;
+    l->in.waits = (uint8_t)waits;
+    p->links.waiting += waits ? 1u : UINT32_MAX;
+    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+}
+
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
-    int err = phx__link_read(&p->set, l);
+    int err;
+
+    if (p->post.calls == 0 && l->state == PHX__LINK_UP
+        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        links_wait(p, l, 1);
+        return;
+    }
+    err = phx__link_read(&p->set, l);
 
     if (err != 0)
         phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
@@ -20811,30 +21796,12 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         return;
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
+    links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
 
 static void links_look_again(phx *p, uint64_t at)
 {
@@ -20851,7 +21818,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -20867,12 +21834,31 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -20886,18 +21872,22 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            if (l->secure) {
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -20908,7 +21898,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -20926,7 +21916,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -20942,6 +21932,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -20977,8 +21969,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -20990,6 +21981,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -21005,9 +21998,12 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
-    if (!near)
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -21015,6 +22011,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -21036,32 +22034,42 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
+}
+
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -21076,7 +22084,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }
@@ -21086,12 +22094,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -21175,10 +22185,14 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -21199,7 +22213,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -21222,7 +22236,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -21241,18 +22255,22 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -21274,6 +22292,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -21308,8 +22328,31 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
-        phx__node_links_read(p, l);
+    if (!(events & PHX_READ))
+        return;
+    if (phx__node_door_waits(p, l)) {
+        (void)links_watch(p, l);
+        return;
+    }
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx__node_clock(p);
+    p->links.door.waiting--;
+    l->in.turn = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -21319,7 +22362,8 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
-        links_watch(p, l);
+        links_wait(p, l, l->in.held);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -21340,7 +22384,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
@@ -21382,7 +22426,6 @@ int phx__node_links_can_write(const phx *p)
 static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
                           struct phx__place *out)
 {
-    p->post.recv.from = l->peer;
     return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
@@ -21391,7 +22434,6 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
 {
     if (!phx__node_serves(p, l))
         return;
-    p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
@@ -21432,11 +22474,11 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
+    s->scratch_size = s->room = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;
@@ -21488,6 +22530,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -21589,12 +22635,18 @@ static void wiring_abandon(void *ctx, void *buffer, size_t size)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, int result)
+static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     phx *p = ctx;
 
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+}
+
+static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+{
+    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+                  (uint64_t)count, to, phx_strerror(result));
 }
 
 static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
@@ -21653,6 +22705,7 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
+    phx__node_frames_charge_names(p);
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -21744,7 +22797,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -21802,9 +22855,10 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
+    phx__dial_rekeyed(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, count);
+        phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -21881,12 +22935,13 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_addresses };
     struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
-    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
+                                   c->incarnation << 32 };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
-                                  phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
-                                  wiring_writable, wiring_wants, wiring_segment, wiring_member,
+                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
+                                  wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -21956,10 +23011,17 @@ int phx__node_wiring_open(phx *p)
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 #define STEP_TIMERS 10000 /* deadlines handled in one step */
 #define STEP_READY_MOST 128 /* readiness asked for at once */
+#define STEP_ROOM_SLOW 16384u /* bytes of one read for a host that is slow */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+static void step_tell_log(phx *p)
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
@@ -21974,8 +23036,8 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
@@ -22020,6 +23082,25 @@ static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
     s->last_ready = slot;
 }
 
+/* The links for which the last step had no time, in turn. */
+static void step_turns(phx *p)
+{
+    struct phx__links *s = &p->links;
+    uint32_t n, slot = s->turn;
+    struct phx__link *l;
+
+    for (n = s->size; n > 0 && s->waiting > 0; n--) {
+        slot = slot + 1 < s->size ? slot + 1 : 0;
+        if ((l = s->at[slot]) == NULL || !l->in.waits)
+            continue;
+        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+            break;
+        phx__node_links_read(p, l);
+        s->turn = slot;
+    }
+    p->step.more |= s->waiting > 0;
+}
+
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
@@ -22030,8 +23111,10 @@ static void step_wait(phx *p)
     p->links.waited_at = p->now;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        step_tell_log(p);
+    }
     if (n == STEP_READY_MOST)
         p->step.more = 1;
 }
@@ -22050,6 +23133,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             phx__os_wake_drain(&p->os);
         else
             phx__node_links_ready(p, fds[i].fd, events);
+        step_tell_log(p);
     }
 }
 
@@ -22069,6 +23153,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -22093,12 +23178,22 @@ static void step_renew_card(phx *p)
 
 /* ---- What routing found ---------------------------------------------------------------------- */
 
+/* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
+static int step_may_tell(phx *p, uint32_t done)
+{
+    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+
+    p->post.calls -= p->post.calls > 0;
+    return may;
+}
+
 static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
+    uint32_t done = 0;
 
-    while (phx__names_take_conflict(&p->names, &lost)) {
+    while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
@@ -22108,20 +23203,24 @@ static void step_report_lost(phx *p)
     }
 }
 
-/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+/* Names that were broken since the last call, or are no more. 0, or an error: call again. */
 static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, err = phx__names_lost_compare(&p->lost);
+    uint32_t done = 0;
 
     p->news.late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+    for (;; done++) {
+        if (!step_may_tell(p, done))
+            return PHX_EAGAIN;
+        if (!phx__names_lost_take(&p->lost, &lost, &broken))
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
-    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -22148,7 +23247,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -22186,7 +23286,7 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node);
+        phx__post_box_reborn(&p->post, node, d->incarnation);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
@@ -22232,16 +23332,16 @@ static int step_has_to_tell(const phx *p)
 static void step_settle(phx *p)
 {
     uint64_t version;
-    uint32_t node;
+    uint32_t node, done = 0;
+    int err;
 
-    if (!step_has_news(p))
-        return;
-    while (phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (step_report_broken(p) == 0)
+    if ((err = step_report_broken(p)) == 0)
         p->news.lost_version = version;
+    p->step.more |= err == PHX_EAGAIN || p->names.conflict_count > 0;
     if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
@@ -22253,23 +23353,6 @@ static void step_settle(phx *p)
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
-
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
 
 static void step_watch_spares(phx *p)
 {
@@ -22288,7 +23371,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -22298,8 +23382,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -22312,8 +23395,10 @@ static void step_timers(phx *p)
     int kind, i;
     uint32_t arg;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
+    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
+        step_tell_log(p);
+    }
     if (i == STEP_TIMERS)
         p->step.more = 1;
 }
@@ -22329,12 +23414,12 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0 || p->links.waiting > 0)
+            && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
-        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post);
+        p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
@@ -22344,7 +23429,16 @@ static void step_leave(phx *p)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
-    p->leave.closed = 1;
+    p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
+}
+
+void phx__node_step_let_go(phx *p)
+{
+    p->step.let_go = 0;
+    step_renew_card(p);
+    phx__post_settle(&p->post);
+    p->route.pace.gap = 0;
+    phx__route_advert_flush(&p->route, p->now);
 }
 
 static int step_work_left(const phx *p)
@@ -22368,29 +23462,44 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->set.now = p->now;
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
+    p->step.timed = 0;
+    p->step.granted = p->post.calls = !p->step.slow;
+    if (p->links.waiting > 0)
+        step_turns(p);
     if (ready == NULL)
         step_wait(p);
     else
         step_given(p, ready, n);
+    /* What is read and cannot be shown in the same step must be kept. */
+    p->set.room = p->links.waiting > 0 ? STEP_ROOM_SLOW : p->set.scratch_size;
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
+    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
-    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
-        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
-    }
-    if (step_has_to_tell(p)
+    if (step_has_news(p))
+        step_settle(p);
+    if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
+        phx__node_step_let_go(p);
+    else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
-    phx__node_links_write(p);
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
+    }
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
@@ -22403,6 +23512,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -22415,9 +23526,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -22454,7 +23567,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
@@ -22483,8 +23596,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -22526,6 +23639,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->label[0] != 0)
+        phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
         phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
@@ -22545,7 +23660,7 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -22556,16 +23671,15 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
-        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+        phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
     } else {
         phx__node_text_put(t, "link: none\n");
-        if (h != NULL && h->heard_at != 0)
-            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
+    if (seen != 0)
+        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
     if (h != NULL && h->lost_at != 0)
         phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
                            phx_strerror(h->lost_error));
@@ -22654,7 +23768,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
-        explain_link(&t, p, i);
+        explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);
@@ -22731,8 +23845,8 @@ static void dump_json_node(struct dump *d, uint32_t node)
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
-    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
-                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, ",\"label\":\"%s\",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.label,
+                       n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
@@ -22754,7 +23868,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
     phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
-                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
+                       l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -22801,8 +23915,8 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], id);
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
     for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
@@ -22873,9 +23987,16 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-void phx_config_init(struct phx_config *cfg)
+/* size and version stand first in every version of the struct. */
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
-    memset(cfg, 0, sizeof *cfg);
+    if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
+        return;
+    memset(cfg, 0, size);
+    cfg->size = size;
+    cfg->version = version;
+    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
+        return;
     cfg->cluster = "phoenix";
     cfg->relay = 1;
     cfg->max_message = 16u << 20;
@@ -22943,17 +24064,20 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
 {
-    *out = p->cfg.detector;
+    if (out != NULL && p != NULL)
+        *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+    size_t label = c->label == NULL ? 0 : strlen(c->label);
 
     if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
-    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
+    if (!phx__wire_route_label_is_sound(c->label, label) || !api_within(cluster, 1, 64)
+        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -22984,6 +24108,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         *out = NULL;
     if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
+    if (cfg->size != sizeof *cfg || cfg->version != PHX_VERSION_NUMBER)
+        return PHX_EVERSION;
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
@@ -22991,10 +24117,13 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
-        phx__node_step_free(p);
-    else
+    if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
         *out = p;
+        return 0;
+    }
+    if (cfg->os != NULL)
+        p->os.free = NULL; /* the host's world is still the host's */
+    phx__node_step_free(p);
     return err;
 }
 
@@ -23002,10 +24131,13 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    p->step.free_later |= p->step.active;
+    p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
-        p->step.free_later = 1;
-    else
-        phx__node_step_free(p);
+        return;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    phx__node_step_free(p);
 }
 
 /* May the host begin something, with these arguments? */
@@ -23126,13 +24258,20 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
+    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+        || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
+        return PHX_EINVAL; /* the node's own: it stays as it is */
+    err = p->leave.closing ? PHX_ECLOSED : 0;
+    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+        err = PHX_EINVAL; /* not connected */
+    if (err == 0)
+        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
-        p->os.close(p->os.world, fd);
+        phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
@@ -23165,12 +24304,18 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t ms, at = phx_deadline(p);
+    uint64_t ms, at = phx_deadline(p); /* never, if p is NULL */
 
     if (at == UINT64_MAX)
         return -1;
     ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Has the host said where so many may be put? */
+static int api_fills(const phx *p, const void *out, size_t capacity)
+{
+    return p != NULL && (out != NULL || capacity == 0);
 }
 
 static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
@@ -23187,10 +24332,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
     const struct phx__link *l;
-    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    int wake, i, n = 0;
     uint32_t slot = 0;
 
-    if (wake >= 0)
+    if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
+        return PHX_EINVAL;
+    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -23220,8 +24367,12 @@ int phx_busy(phx *p, uint64_t us)
     if (err != 0)
         return err;
     phx__detect_busy(&p->detect, us);
-    if (!p->step.active) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
+    if (p->step.active) { /* it writes when it ends */
+        p->step.let_go = 1;
+        return 0;
+    }
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
     return 0;
 }
 
@@ -23232,7 +24383,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
-    p->leave.closing = 1;
+    p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
     p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;
@@ -23245,7 +24396,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->leave.closed;
+    return p == NULL ? PHX_EINVAL : p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -23294,31 +24445,22 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
+                                      p->now);
 }
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
+    if (!api_fills(p, out, capacity) || first > last)
+        return 0;
+    return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }
@@ -23383,15 +24525,18 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
 void phx_self(const phx *p, struct phx_id *out)
 {
-    *out = p->self;
+    if (out != NULL && p != NULL)
+        *out = p->self;
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
     uint32_t node;
 
+    if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
+        return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
@@ -23404,7 +24549,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot = 0;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         memset(out, 0, sizeof *out);
@@ -23418,7 +24563,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;
@@ -23431,7 +24576,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++) {
+    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -23448,9 +24593,12 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    const struct phx__names_of *of;
     uint32_t i;
 
+    if (owner == NULL || !api_fills(p, out, capacity))
+        return 0;
+    of = phx__node_names(p, phx__id_find(&p->ids, owner));
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
@@ -23458,8 +24606,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-void phx_stats(const phx *p, struct phx_stats *s)
+int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
+    if (s == NULL)
+        return PHX_EINVAL;
+    memset(s, 0, size);
+    if (p == NULL || size != sizeof *s || version != PHX_VERSION_NUMBER)
+        return p == NULL ? PHX_EINVAL : PHX_EVERSION;
     *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
@@ -23484,6 +24637,7 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->reachable = p->route.reachable;
     s->links = p->links.up;
     s->digest = p->route.digest;
+    return 0;
 }
 
 /* ======== LICENSE ======== */

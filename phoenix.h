@@ -24,6 +24,8 @@
  *  - Without cfg.key a node speaks only on loopback and UNIX sockets, unless you set cfg.insecure. With
  *    a key, links are authenticated on both sides. They are encrypted only if they use TLS: compile with
  *    -DPHX_TLS -lbearssl (Debian: libbearssl-dev) and set cfg.tls, or use tls:// addresses.
+ *  - NULL in place of a node or of where to put something: calls that return an int say PHX_EINVAL, counts
+ *    are 0, phx_deadline and phx_timeout_ms say never, the others do nothing.
  *  - After fork a node is the parent's. The child leaves it alone, and best calls exec: a second process on
  *    the same connections would speak into the same streams, with the same random numbers.
  *  - SIGPIPE is never raised, descriptors are close-on-exec, nothing is printed, and neither exit nor
@@ -74,8 +76,8 @@
 extern "C" {
 #endif
 
-#define PHX_VERSION "0.1.0"
-#define PHX_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
+#define PHX_VERSION "0.2.0"
+#define PHX_VERSION_NUMBER 200 /* major * 10000 + minor * 100 + patch */
 
 /* ---- Errors ------------------------------------------------------------------------------------ */
 
@@ -83,11 +85,11 @@ extern "C" {
     X(OK, 0, "success")                                                                            \
     X(EINVAL, -1, "invalid argument")                                                              \
     X(ENOMEM, -2, "out of memory, or over cfg.mem_limit")                                          \
-    X(EAGAIN, -3, "queue full or out of credit: wait for on_writable")                             \
+    X(EAGAIN, -3, "not now: a queue is full (wait for on_writable), or it is being tried")         \
     X(ESTATE, -4, "this call may not be made now")                                                 \
     X(ERANGE, -5, "bad range of names: first is above last")                                       \
     X(ETOOBIG, -6, "message is larger than cfg.max_message or cfg.mem_limit allows")               \
-    X(ENOTFOUND, -7, "no such node, name or token")                                                \
+    X(ENOTFOUND, -7, "no such node, name, token or address")                                       \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
     X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
     X(ESCHEME, -10, "unknown address scheme: tcp://, tls:// and unix:// are known")                 \
@@ -101,16 +103,16 @@ extern "C" {
     X(EUNREACH, -18, "network or host unreachable")                                                \
     X(ERESET, -19, "connection reset or closed by the peer")                                       \
     X(EMFILE, -20, "out of file descriptors")                                                      \
-    X(EIO, -21, "operating system error")                                                          \
+    X(EIO, -21, "operating system error, or no random bytes")                                      \
     X(EPROTO, -22, "peer broke the protocol")                                                      \
-    X(EVERSION, -23, "peer speaks another version of the protocol")                                \
+    X(EVERSION, -23, "another version: of the peer's protocol, or of phoenix.h")                   \
     X(ECLUSTER, -24, "peer belongs to another cluster")                                            \
     X(EKEY, -25, "peer does not have our key")                                                     \
     X(ESELF, -26, "that address is this node itself")                                              \
     X(EDUPLICATE, -27, "already linked with that node")                                            \
     X(EPEER, -28, "another node answers at that address")                                          \
     X(ECANCELLED, -29, "cancelled")                                                                \
-    X(EEXPIRED, -30, "time limit passed before delivery")                                          \
+    X(EEXPIRED, -30, "time limit passed on the way to a node that can be reached")                 \
     X(EFAILED, -31, "destination failed")                                                          \
     X(ECLOSED, -32, "node is closed")                                                              \
     X(ENOTSUP, -33, "not supported by this system, or built without: TLS wants -DPHX_TLS")          \
@@ -120,13 +122,15 @@ extern "C" {
     X(ECERT, -37, "own certificate: expired, not for signing, or not by cfg.tls_ca")               \
     X(EPAIR, -38, "private key does not belong to the certificate")                                \
     X(ENOKEY, -39, "TLS wants cfg.key, or cfg.tls_ca, tls_cert and tls_key")                       \
-    X(ETLS, -40, "TLS handshake failed")
+    X(ETLS, -40, "TLS handshake failed")                                                           \
+    X(ENOOWNER, -41, "time limit passed, and nobody holds that name")                              \
+    X(ENOROUTE, -42, "time limit passed, and no route leads to the holder of that name")
 
 enum phx_error {
 #define PHX_ERROR_ENUM(name, value, text) PHX_##name = value,
     PHX_ERRORS(PHX_ERROR_ENUM)
 #undef PHX_ERROR_ENUM
-    PHX_ERROR_LAST = -41 /* one below the lowest */
+    PHX_ERROR_LAST = -43 /* one below the lowest */
 };
 
 /* The text of an error code; never NULL, static storage. */
@@ -206,6 +210,9 @@ struct phx_lost {
     uint64_t since_us;   /* when it was found to have failed, host clock */
 };
 
+/* PHX_LABEL bytes hold a label with its final NUL. */
+#define PHX_LABEL 33
+
 /* A node this one knows of. */
 struct phx_node {
     struct phx_id id;
@@ -215,6 +222,12 @@ struct phx_node {
     struct phx_id next;    /* the neighbour that messages for it go through; valid if hops > 0 */
     uint64_t since_us;     /* when state last changed, host clock */
     uint32_t ranges_count; /* how many ranges of names it holds */
+    int reason;            /* why it is not what it was: how the last link with it was lost (PHX_ERESET,
+                              PHX_ETIMEDOUT, ...); PHX_ETIMEDOUT while it is SUSPECT; PHX_EUNREACH if
+                              others lost the way to it; PHX_ECLOSED if it left. 0: none of these, and
+                              there is a link with it, or there was none */
+    uint64_t seen_us;      /* when something last came on a link with it, host clock; 0: there was none */
+    char label[PHX_LABEL]; /* its cfg.label, or "" */
 };
 
 /* One hop of the way to a node: a relay, or the node itself. */
@@ -262,7 +275,7 @@ struct phx_ready {
 /* The door to the operating system. Handles are small non-negative integers of the world's choosing;
  * the built-in world uses descriptors. Every function returns 0 or a count, or a negative enum
  * phx_error, and none may block but resolve. The simulated network in test/sim is another world. */
-#define PHX_OS_VERSION 1
+#define PHX_OS_VERSION 2
 struct phx_os {
     int version; /* PHX_OS_VERSION */
     void *world;
@@ -283,10 +296,12 @@ struct phx_os {
     int (*resolve)(void *world, const char *host, struct phx_address *out, int capacity);
     int (*fd)(void *world);    /* one descriptor readable when wait has something; or PHX_ENOTSUP */
     int (*wake)(void *world);  /* make fd readable; async-signal-safe */
-    void (*free)(void *world); /* the node is done with the world; may be NULL */
+    void (*free)(void *world); /* the node is done with the world; may be NULL. Not called if phx_new fails */
     /* As recv, spread over several places in turn; may be NULL. With it large messages are received
      * straight into place, and without it they are copied once more. */
     long (*recvv)(void *world, int handle, const struct iovec *iov, int count);
+    /* A clock in microseconds that goes on while callbacks run, to time them with; NULL: phx_now_us. */
+    uint64_t (*now)(void *world);
 };
 
 /* ---- Keys --------------------------------------------------------------------------------------- */
@@ -361,6 +376,8 @@ void phx_get_detector(const phx *p, struct phx_detector *out);
 /* Always begin with phx_config_init, then change what you need. Strings, key and structs pointed to are
  * copied by phx_new and need not outlive it. */
 struct phx_config {
+    size_t size; /* set by phx_config_init, as is version: phx_new refuses the config of another phoenix.h */
+    int version;
     void *user; /* handed to every callback */
 
     /* Identity and security */
@@ -375,6 +392,8 @@ struct phx_config {
     const struct phx_id *id;  /* NULL: random, drawn at start (recommended) */
     uint64_t incarnation;     /* with id: must grow each time the id is used again, by less than 2^32;
                                  below 2^62; default 0 */
+    const char *label; /* what people should call this node: up to 32 printable ASCII characters but " and \.
+                          All nodes see it in struct phx_node, phx_explain and phx_dump. NULL: "" */
     int relay;                /* 1 (default): forward messages of others; 0: never */
     int same_host; /* 1 (default): processes of one host find out by themselves and use a UNIX socket in
                       place of TCP: at each TCP listener there is a second one, for those who dial its
@@ -392,12 +411,15 @@ struct phx_config {
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
-    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024 */
+    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
+                           whose path lost messages is reached through others for 10 s to 10 min */
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
-                             PHX_ELIMIT; default 4096, less is fine where descriptors are few. No node has
-                             more than 65,535 neighbours */
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
+                             limit by itself where they run out. One whom nobody else leads to is let in for
+                             a moment, to learn of others, and links that both sides can do without are given
+                             up, but for those of phx_join and phx_adopt. At most 65,535 neighbours */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
                             is received in place up to 1 MiB */
@@ -422,11 +444,14 @@ struct phx_config {
      * buffer is the host's again.
      * Called inside phx_step or phx_free. */
     void (*on_abandon)(phx *p, void *buffer, size_t size, void *user);
-    /* The outcome of a send that had a token: PHX_OK delivered (the receiver's on_message has
-     * returned), else why not: PHX_EFAILED (its receiver failed or left, and may have got it),
-     * PHX_EEXPIRED, PHX_ECANCELLED, PHX_ETOOBIG (for the receiver), PHX_ECLOSED (this node has left),
-     * PHX_ENOMEM (no memory to keep it when its receiver failed). Exactly one call per token. */
-    void (*on_done)(phx *p, uint64_t token, int result, void *user);
+    /* The outcome of a send that had a token; to and tag are the message's. PHX_OK: delivered (the receiver's
+     * on_message has returned), else why not: PHX_EFAILED (its receiver failed or left, and may have got it);
+     * its time limit passed: PHX_ENOOWNER (nobody holds the name), PHX_ENOROUTE (its holder cannot be
+     * reached), PHX_EEXPIRED (neither; after these two it may still arrive if part of it has left);
+     * PHX_ECANCELLED, PHX_ETOOBIG (for the receiver), PHX_ECLOSED (this node has left),
+     * PHX_ENOMEM (no memory to keep it when its receiver failed). Exactly one call per token, but none after
+     * phx_free. Of messages without a token that were lost a line of the log tells, one for each step. */
+    void (*on_done)(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user);
     /* The outcome for one member of a phx_cast that had a token: to, the name the message was
      * addressed to; result as for on_done; left, how many outcomes of this cast are still to come. */
     void (*on_member)(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user);
@@ -446,6 +471,8 @@ struct phx_config {
     void (*on_handed)(phx *p, struct phx_range range, const struct phx_id *giver, void *user);
     /* The outcome of phx_trace. */
     void (*on_trace)(phx *p, const struct phx_trace *trace, void *user);
+    /* A line for people. Of levels up to PHX_LOG_INFO there are at most 20 in a second, whatever others do:
+     * then one says how many were left out. Lines come shortly after what they tell of. */
     void (*on_log)(phx *p, int level, const char *line, void *user);
     /* How phx_join reaches schemes that this library does not know, "ssh://..." of extras/ssh say.
      * Called inside phx_step each time such a hub is due to be dialled: at once, and with the usual
@@ -462,13 +489,19 @@ struct phx_config {
     const struct phx_os *os;       /* NULL: the real one */
 };
 
-void phx_config_init(struct phx_config *cfg);
+/* Fills cfg with the defaults. This, phx_nodes and phx_stats are macros that tell phoenix.c with which
+ * phoenix.h they were compiled. Bindings to other languages call the functions behind them, with the size of
+ * their own struct and the PHX_VERSION_NUMBER that they were written for. A phoenix.c of another version
+ * fills nothing, and phx_new says PHX_EVERSION. */
+#define phx_config_init(cfg) phx_config_init_as((cfg), sizeof(struct phx_config), PHX_VERSION_NUMBER)
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version);
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
-/* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EINVAL: a limit or time of cfg is
- * out of its range; PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. With PEM files, which
- * are read here and may block: PHX_EFILE, PHX_EACCES, PHX_EPEM, PHX_ECERT, PHX_EPAIR. With cfg.tls or PEM
+/* Makes a node. now_us starts its clock. On failure *out is NULL. PHX_EVERSION: cfg was not made by
+ * phx_config_init of this version. PHX_EINVAL: a limit, time or label of cfg is out of its range;
+ * PHX_EKEYSIZE; PHX_EIO: no random bytes; PHX_ENOMEM; PHX_EMFILE. With PEM files, which are read here and may
+ * block: PHX_EFILE, PHX_EACCES, PHX_EPEM, PHX_ECERT, PHX_EPAIR. With cfg.tls or PEM
  * files in a build without TLS: PHX_ENOTSUP; cfg.tls with neither files nor key: PHX_ENOKEY. */
 int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 
@@ -493,7 +526,9 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
 /* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
- * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes; that of "all interfaces" is
+ * 0.0.0.0 or, for IPv6 alone, [::] for all interfaces. IPv6 addresses that map an IPv4 one are PHX_ENOADDR,
+ * and link-local ones, which want an interface, cannot be used. The address is passed on to all; that of
+ * "all interfaces" is
  * learnt from this node's TCP links, so a node whose links are all adopted ones (ssh, pipes) tells nobody
  * where it is: listen at the machine's own address, or call phx_advertise. Up to 8 listeners. Resolves
  * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
@@ -518,17 +553,19 @@ int phx_join(phx *p, const char *address);
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
  * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
  * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
- * connection with another machine, and there is no key. */
+ * connection with another machine, and there is no key. PHX_EINVAL: not connected, nothing that can be waited
+ * for (a file, a directory), or the node's own, which then stays as it is. */
 enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. ready: pollfds filled by phx_fds and then
- * by poll (others among them are skipped); NULL: look for what is ready with one system call, or begin
- * with the link that alone was ready at all of the last looks. n == 0 with ready != NULL says that
- * nothing is ready: the cheap way to let go what was just sent, before the host sleeps. Returns
- * 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
+/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a tenth
+ * of detector.interval_us in all, and one callback more; what is left is for the next step. ready: pollfds
+ * filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready with one
+ * system call, or begin with the link that alone was ready at all of the last looks. n == 0 with ready !=
+ * NULL says that nothing is ready: the cheap way to let go what was just sent, before the host sleeps.
+ * Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
@@ -675,7 +712,9 @@ struct phx_route {
 };
 
 /* Each fills out[0..capacity-1] and returns how many there are. The node itself is the first node. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity);
+#define phx_nodes(p, out, capacity) \
+    phx_nodes_as((p), (out), (capacity), sizeof(struct phx_node), PHX_VERSION_NUMBER)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version);
 size_t phx_links(const phx *p, struct phx_link *out, size_t capacity);
 size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity);
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity);
@@ -687,6 +726,7 @@ void phx_self(const phx *p, struct phx_id *out);
  * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
  *
  *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      label         if it has one: cfg.label there
  *      names         a range that it holds; names-more: how many are not shown
  *      link          the link with it, or none; ", within this host": see cfg.same_host
  *      heard         when something last came on it
@@ -711,7 +751,7 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token);
  * and returns how long the whole is. PHX_EINVAL.
  *
  *      PHX_DUMP_JSON  { "self": id, "now_us": time of the last step,
- *                       "nodes": [{ "id", "incarnation", "state": as in phx_explain, "hops": or -1,
+ *                       "nodes": [{ "id", "label", "incarnation", "state": as in phx_explain, "hops": or -1,
  *                                   "next": if hops > 0, "since_us", "names": [[first, last], ...] }],
  *                       "links": [{ "peer", "address", "up", "dialer", "monitor", "since_us",
  *                                   "bytes_in", "bytes_out", "queued_bytes" }],
@@ -723,7 +763,7 @@ int phx_dump(phx *p, int format, char *out, size_t capacity);
 
 /* Counters since the start, and sizes now. */
 struct phx_stats {
-    uint64_t steps, os_calls; /* os_calls: everything asked of struct phx_os */
+    uint64_t steps, os_calls; /* os_calls: of struct phx_os, but fd, wake and free */
     uint64_t bytes_in, bytes_out, frames_in, frames_out;
     uint64_t messages_in, messages_out; /* the application's, delivered here and sent here */
     uint64_t relayed_frames, relayed_bytes;
@@ -738,7 +778,9 @@ struct phx_stats {
     uint32_t nodes, reachable, links;
     uint64_t digest; /* of the routing table; equal at all nodes of a settled network */
 };
-void phx_stats(const phx *p, struct phx_stats *out);
+/* 0, or PHX_EINVAL or PHX_EVERSION (see phx_config_init) and out is all zero. */
+#define phx_stats(p, out) phx_stats_as((p), (out), sizeof(struct phx_stats), PHX_VERSION_NUMBER)
+int phx_stats_as(const phx *p, struct phx_stats *out, size_t size, int version);
 
 #ifdef __cplusplus
 }

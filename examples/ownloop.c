@@ -75,8 +75,7 @@ static void word_of(uint64_t name, char out[9])
     out[n] = 0;
 }
 
-/* One line: the first word is to whom, the rest is what. The token of a message is its receiver, so
- * that on_done can say who did not get it. */
+/* One line: the first word is to whom, the rest is what. With a token on_done can say who did not get it. */
 static void send_line(struct chat *c, const char *line, size_t size)
 {
     size_t word = 0, skip;
@@ -92,7 +91,8 @@ static void send_line(struct chat *c, const char *line, size_t size)
     memset(&m, 0, sizeof m);
     text.iov_base = (void *)(line + skip);
     text.iov_len = size - skip;
-    m.to = m.token = name_of(line, word);
+    m.to = name_of(line, word);
+    m.token = 1;
     m.from = c->me;
     m.time_limit_us = WAIT_US;
     m.iov = &text;
@@ -147,16 +147,16 @@ static void on_message(phx *p, const struct phx_message *m, void *user)
     printf("%s: %.*s\n", from, (int)m->size, (const char *)m->data);
 }
 
-static void on_done(phx *p, uint64_t token, int result, void *user)
+static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct chat *c = user;
-    char to[9];
+    char whom[9];
 
-    (void)p;
+    (void)p, (void)token, (void)tag;
     if (result == PHX_OK)
         return;
-    word_of(token, to);
-    printf("* %s did not get it: %s\n", to, phx_strerror(result));
+    word_of(to, whom);
+    printf("* %s did not get it: %s\n", whom, phx_strerror(result));
     c->failed++;
 }
 

@@ -77,14 +77,12 @@ uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
     return PHX__NONE;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
+/* A table of another size. 0 or PHX_ENOMEM. */
+static int id_set_slots(struct phx__ids *ids, uint32_t size)
 {
-    uint32_t old = ids->slot_capacity, size = old == 0 ? ID_SLOTS_FIRST : old * 2, mask = size - 1, i, k;
+    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    if (ids->count < old / 4 * 3)
-        return 0;
     slots = phx__mem_get(ids->mem, size * sizeof *slots);
     if (slots == NULL)
         return PHX_ENOMEM;
@@ -100,6 +98,14 @@ static int id_more_slots(struct phx__ids *ids)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
+}
+
+/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
+static int id_more_slots(struct phx__ids *ids)
+{
+    uint32_t old = ids->slot_capacity;
+
+    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -169,6 +175,21 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
+}
+
+uint32_t phx__id_fit(struct phx__ids *ids)
+{
+    uint32_t slots = ids->slot_capacity;
+
+    while (ids->size > 0 && !ids->used[ids->size - 1])
+        ids->size--;
+    phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
+    phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
+    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
+        slots /= 2;
+    if (slots < ids->slot_capacity)
+        (void)id_set_slots(ids, slots);
+    return ids->size;
 }
 
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])

@@ -30,5 +30,7 @@ PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
+/* Gives memory back that few ids do not need: one above the highest index in use. */
+PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 
 #endif

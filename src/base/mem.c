@@ -85,6 +85,13 @@ int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
     return phx__mem_has_room_for_mail(&less, size);
 }
 
+int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
+{
+    size_t most = m->limit / 8 * eighths, used = m->used - m->large;
+
+    return m->limit == 0 || (used <= most && size <= most - used);
+}
+
 void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new_size)
 {
     void *p;
@@ -97,10 +104,10 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
     if (new_size > old_size && !phx__mem_has_room(m, new_size - old_size))
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
-        phx__mem_drop_spares(m); /* there is room, but for them */
+        phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
     p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     if (p == NULL && m->spare_bytes > 0) {
-        phx__mem_drop_spares(m);
+        phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
@@ -161,7 +168,9 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
         m->spare_uses++;
         return p;
     }
-    return phx__mem_get(m, size);
+    p = phx__mem_get(m, size);
+    m->large += p != NULL ? size : 0;
+    return p;
 }
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
@@ -170,34 +179,52 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
     size = mem_rounded(size);
     if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
         phx__mem_put(m, p, size);
         return;
     }
     if (size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m); /* of sizes that are not asked for any more, it seems */
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
     for (i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
         m->spare[i].size = size;
+        m->spare[i].put = m->spare_uses++;
         m->spare_bytes += size;
-        m->spare_uses++;
         return;
     }
+    m->large -= size;
     phx__mem_put(m, p, size);
 }
 
-void phx__mem_drop_spares(struct phx__mem *m)
+void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
     uint32_t i;
 
     for (i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0)
+        if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
+        m->large -= m->spare[i].size;
         phx__mem_put(m, m->spare[i].p, m->spare[i].size);
         m->spare[i].size = 0;
     }
+}
+
+void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+{
+    void *old, *less;
+
+    if (*capacity <= MEM_MANY_ITEMS || need > *capacity / 8 * 7)
+        return;
+    need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
+    memcpy(&old, array, sizeof old);
+    less = phx__mem_resize(m, old, *capacity * item, need * item);
+    if (less == NULL)
+        return;
+    memcpy(array, &less, sizeof less);
+    *capacity = need;
 }
 
 int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)

@@ -10,7 +10,9 @@ struct phx__mem {
     struct {
         void *p;
         size_t size;
+        uint64_t put; /* spare_uses then */
     } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
 };
@@ -30,11 +32,14 @@ PHX_PRIVATE void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size);
  * kept for the next of about that size. Not to be mixed with the others. */
 PHX_PRIVATE void *phx__mem_get_large(struct phx__mem *m, size_t size);
 PHX_PRIVATE void phx__mem_put_large(struct phx__mem *m, void *p, size_t size);
-/* Gives back all that is kept. */
-PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m);
+/* Gives back what is kept since before that value of spare_uses. */
+PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
 /* Makes *array (of *capacity items of item bytes) hold at least need items; new ones are zeroed. 0 or
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
+                              size_t item);
+/* Gives memory back of an array that has far more room than it needs. */
+PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
 /* Would size more bytes pass the limit? */
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
@@ -42,5 +47,7 @@ PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
 /* Could they have that room if `mail` bytes were free, which other messages have now? */
 PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
+/* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
+PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
 #endif

@@ -140,6 +140,23 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->free_list = handle;
 }
 
+void phx__timer_fit(struct phx__timers *t)
+{
+    uint32_t h;
+
+    while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
+        t->count--;
+    t->free_list = PHX__NONE;
+    for (h = t->count; h-- > 0;) {
+        if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
+            continue;
+        t->at[h].position = t->free_list;
+        t->free_list = h;
+    }
+    phx__mem_fit(t->mem, &t->at, &t->capacity, t->count, sizeof *t->at);
+    phx__mem_fit(t->mem, &t->heap, &t->heap_capacity, t->count, sizeof *t->heap);
+}
+
 void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
 {
     struct phx__timer *timer = &t->at[handle];

@@ -19,6 +19,8 @@ PHX_PRIVATE void phx__timer_free(struct phx__timers *t);
 /* A stopped timer. PHX_ENOMEM. Room in the heap is reserved here, so setting it later cannot fail. */
 PHX_PRIVATE int phx__timer_new(struct phx__timers *t, int kind, uint32_t arg, uint32_t *handle);
 PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
+/* Gives memory back that few timers do not need. */
+PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);

@@ -114,10 +114,10 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
 
-/* How often this neighbour must receive something. */
+/* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor ? d->limits.interval_us : d->limits.insurance_us;
+    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -347,6 +347,10 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t waking = detect_waking(d, now), silence;
 
+    if (l != NULL && l->behind) {
+        phx__detect_received(d, node, now);
+        l = phx__detect_link_of(d, node);
+    }
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
@@ -503,22 +507,17 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
 int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
-    int is_new;
 
-    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
-        return PHX_ENOMEM;
-    l = phx__detect_link_of(d, node);
-    is_new = l == NULL;
-    if (is_new && (l = detect_link_new(d, node)) == NULL)
+    PHX_ASSERT(phx__detect_link_of(d, node) == NULL);
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
+        || (l = detect_link_new(d, node)) == NULL)
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    l->busy = l->silent = l->asked = l->used = 0;
-    if (is_new)
-        detect_draw_monitor(d, l);
+    detect_draw_monitor(d, l);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -568,6 +567,17 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     l->silent = l->asked = 0;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
+}
+
+void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now)
+{
+    struct phx__detect_link *l = phx__detect_link_of(d, node);
+
+    if (l == NULL)
+        return;
+    l->behind = (uint8_t)yes;
+    detect_set_timer(d, l, now);
+    phx__detect_received(d, node, now);
 }
 
 void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)

@@ -31,6 +31,7 @@ struct phx__detect_link {
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
+    uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
     uint64_t received_at;  /* last traffic in; waking */
     uint64_t sent_at;      /* last traffic out */
@@ -93,6 +94,8 @@ PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t
 /* A heartbeat came. next_us 0: as announced before. busy: the peer answers nobody before that. */
 PHX_PRIVATE void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy,
                                        int watched, uint64_t now);
+/* What the peer sent waits here, or no more: it is not silent, and we must not seem to be. */
+PHX_PRIVATE void phx__detect_behind(struct phx__detect *d, uint32_t node, int yes, uint64_t now);
 /* Messages leave on this link: if they do not arrive, that should be noticed soon. */
 PHX_PRIVATE void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now);
 /* There is reason to doubt the link: without a sign of life within this time it is given up. */

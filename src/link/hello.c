@@ -9,8 +9,9 @@
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. Who may link
- * with whom is decided by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
+ * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
+ * by the node, in `judge`. */
 #include "link/hello.h"
 #include "link/out.h"
 
@@ -90,13 +91,26 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
+static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+{
+    struct phx__pad pad;
+    struct phx__writer w;
+    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
+
+    if (err != 0)
+        return err;
+    memset(&pad, 0, sizeof pad);
+    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
+    return phx__link_out_control_end(s, l, &w);
+}
+
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = phx__link_out_control(s, l, sizeof kept->data, w);
+    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
 
-    if (err != 0)
+    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
@@ -221,6 +235,8 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
+    if (l->hello->padded) /* the way back was not tried */
+        return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
     key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
@@ -258,6 +274,10 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
+    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
+        l->hello->padded = !l->dialer;
+        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
+    }
     if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
         return hello_on_proof(s, l, f);
     return PHX_EPROTO;

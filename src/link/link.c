@@ -7,8 +7,8 @@
 #include "link/link.h"
 #include "link/place.h"
 
-/* An unauthenticated peer may send frames of this size: a HELLO or PROOF, not more. */
-#define LINK_HELLO_MOST 512u
+/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+#define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
 #define LINK_TLS_HELLO_MOST 32768u
@@ -19,18 +19,27 @@
 #define LINK_LEND_MOST (1u << 20)
 /* Control frames make us work for their sender: a table looked through, an answer, a word to all neighbours.
  * Each is charged one unit, one for each 64 bytes, and one for each 256 nodes or claims that were looked
- * through for it: about a microsecond each at most. 20,000 units a second are paid for, five seconds of
- * which may be owed. A full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or
- * 20,000 small frames a second for ever, which no honest node comes near: the start of a clique of 400 costs
- * each link some 700 units. */
+ * through for it: a microsecond each. A link has 20,000 units a second, and may owe five seconds of them. A
+ * full table of 60,000 nodes or two of the largest cards pass at once, and 1.2 MB or 20,000 small frames a
+ * second for ever. No honest node comes near: the start of a clique of 400 costs each link some 700 units. */
 #define LINK_UNIT_BYTES 64u
 #define LINK_UNIT_WALKED 256u
 #define LINK_UNIT_US 50u
 #define LINK_OWED_US (5 * PHX__SECOND)
+/* All links together have 50,000 units a second, and 200,000 at once, as ids are free. Beyond that a unit's
+ * price rises with what is owed, for links of the last minute twice as fast, so those that bring much share
+ * the rate and others do not notice. Up to a bound: where a large network starts few links shall rest. */
+#define LINK_ALL_US 20u
+#define LINK_ALL_OWED_US (4 * PHX__SECOND)
+#define LINK_ALL_STEP_US (500 * PHX__MS)
+#define LINK_ALL_MOST_US (36 * PHX__SECOND)
+#define LINK_OLD_US (60 * PHX__SECOND)
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
- * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. */
+ * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
+ * has just rested is read by little, or each read would bring more than the rest has paid for. */
 #define LINK_REST_US (500 * PHX__MS)
+#define LINK_REST_READ 65536u
 
 /* ---- Frames */
 
@@ -40,11 +49,22 @@ static int link_is_charged(int type)
     return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
 }
 
-static void link_charge(const struct phx__link_set *s, struct phx__link *l, size_t size)
+static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
+
+    return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
+}
+
+static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + units * LINK_UNIT_US;
+    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
+    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    if (s->paid_at > s->now + LINK_ALL_MOST_US)
+        s->paid_at = s->now + LINK_ALL_MOST_US;
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
@@ -113,6 +133,10 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
+        if (got == PHX__LINK_HOLD) {
+            l->in.held = 1;
+            break;
+        }
         if (got != 0 || l->state == PHX__LINK_CLOSED)
             return got;
         p += used;
@@ -209,10 +233,30 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
 static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint32_t stride = l->in.stride;
-    size_t most = stride == 0 ? s->scratch_size : s->scratch_size / stride * stride;
-    size_t room = (most > l->in.stash_size ? most : s->scratch_size) - l->in.stash_size;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
+    uint64_t price = link_price(s, l);
+    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
+    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+        room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
+/* Goes on with frames that were held. They move out of the way of what must be held again. */
+static int link_resume(struct phx__link_set *s, struct phx__link *l)
+{
+    uint8_t *data = l->in.stash;
+    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    int err;
+
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->in.held = 0;
+    err = link_frames(s, l, data, size);
+    phx__mem_put(s->mem, data, capacity);
+    return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
@@ -229,6 +273,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         return 0;
     }
     link_renew_scratch(s);
+    if (l->in.held)
+        return link_resume(s, l);
     err = link_read_place(s, l, &done);
     if (done)
         return err;
@@ -259,6 +305,7 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
     phx__buf_slices_init(&l->out.control, s->mem);
+    phx__buf_slices_init(&l->out.news, s->mem);
     l->out.ahead = PHX__LINK_AHEAD;
     l->handle = handle;
     l->place.guess = PHX__LINK_PLACE_MOST;
@@ -273,7 +320,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
@@ -305,8 +352,10 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->hello = NULL;
     phx__tls_free(l->tls);
     l->tls = NULL;
+    s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
     phx__buf_slices_free(&l->out.control);
+    phx__buf_slices_free(&l->out.news);
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);

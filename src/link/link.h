@@ -13,7 +13,7 @@ PHX_PRIVATE void phx__link_close(struct phx__link_set *s, struct phx__link *l, i
 /* What the world should watch it for. */
 PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 
-/* Reads once and handles all whole frames: 0, or why the link must close. */
+/* Reads once, or takes what is held, and handles all whole frames: 0, or why the link must close. */
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);

@@ -3,7 +3,12 @@
 /* `stream` is what has been handed to the stream in its final order. It is refilled when it runs low: first
  * all control frames, then data pulled from the post. So a control frame waits behind at most OUT_AHEAD_MOST
  * bytes of data and never inside a frame, and what is not in `stream` yet can still take another way when the
- * route changes. */
+ * route changes.
+ *
+ * Tables and cards can be megabytes, and come as fast as a member changes what it says. Beyond OUT_TURN they
+ * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
+ * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
+ * link (link.c), so that it does not rest, with our data behind the news. */
 #include "link/out.h"
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
@@ -14,8 +19,16 @@
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
-/* A peer that leaves this much control unread is closed: several times the largest table with its cards. */
-#define OUT_CONTROL_MAX (64u << 20)
+#define OUT_TURN 65536u
+/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
+ * link may use an eighth of what all leave, so there is room however many peers do not read. */
+#define OUT_NEWS ((size_t)1 << 20)
+#define OUT_NEWS_ALL ((size_t)32 << 20)
+#define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
+#define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
+/* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
+#define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
 int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
@@ -25,7 +38,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -40,11 +53,19 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
 
 int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, const struct phx__writer *w)
 {
-    int err = w->bad ? PHX_EINVAL : phx__buf_slices_push(&l->out.control, l->out.tail, w->data, w->size);
+    struct phx__link_out *o = &l->out;
+    int type = w->bad ? 0 : w->data[4];
+    int news = type == PHX__UPDATE || type == PHX__CARD || type == PHX__SUMMARY;
+    int waits = news && (o->news.count > 0 || o->control.bytes > OUT_TURN);
+    int err = w->bad ? PHX_EINVAL
+                     : phx__buf_slices_push(waits ? &o->news : &o->control, o->tail, w->data, w->size);
 
     if (err != 0)
         return err;
-    l->out.tail->used += w->size;
+    o->tail->used += w->size;
+    s->waiting += w->size;
+    if (news)
+        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -55,16 +76,30 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
-/* Moves waiting control frames behind what is in stream. */
-static int out_commit_control(struct phx__link_out *o)
+size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    while (o->control.count > 0) {
-        struct phx__slice *first = &o->control.ring[o->control.first];
+    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+
+    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
+        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
+    most = most < OUT_NEWS ? most : OUT_NEWS;
+    return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
+}
+
+/* Moves waiting frames behind what is in stream, about `most` bytes of them. */
+static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct phx__slices *from, size_t most)
+{
+    size_t moved = 0;
+
+    while (from->count > 0 && moved < most) {
+        struct phx__slice *first = &from->ring[from->first];
         int err = phx__buf_slices_push(&o->stream, first->block, first->data, first->size);
 
         if (err != 0)
             return err;
-        phx__buf_slices_take(&o->control, first->size);
+        moved += first->size;
+        s->waiting -= first->size;
+        phx__buf_slices_take(from, first->size);
     }
     return 0;
 }
@@ -72,16 +107,19 @@ static int out_commit_control(struct phx__link_out *o)
 /* *empty: nothing waits anywhere but in stream. */
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
-    int err = out_commit_control(&l->out);
+    struct phx__link_out *o = &l->out;
+    int err = out_commit(s, o, &o->control, SIZE_MAX);
     size_t room;
 
     *empty = 0;
-    if (err != 0 || l->state != PHX__LINK_UP || l->out.stream.bytes >= l->out.ahead)
+    if (err != 0 || l->state != PHX__LINK_UP || o->stream.bytes >= o->ahead)
         return err;
-    room = l->out.ahead - l->out.stream.bytes;
-    *empty = s->ops->pull(s->ctx, l, room) < room;
+    room = o->ahead - o->stream.bytes;
+    *empty = s->ops->pull(s->ctx, l, room) < room && o->news.count == 0;
+    if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
+        return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit_control(&l->out);
+    return out_commit(s, o, &o->control, SIZE_MAX);
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -166,6 +204,6 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
 
 void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
 {
-    if (out_commit_control(&l->out) == 0)
+    if (out_commit(s, &l->out, &l->out.control, SIZE_MAX) == 0)
         (void)out_send(s, l);
 }

@@ -81,7 +81,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->scratch_size : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -226,6 +226,7 @@ static long place_received(struct phx__link_set *s, struct phx__link *l, long n,
 
 long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size)
 {
+    PHX_ASSERT(size > 0); /* or the answer would look like the end */
     s->os_calls++;
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
@@ -242,12 +243,13 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed. */
+ * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
+ * Nor where callbacks are slow: what there is no time for is kept. */
 static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
 {
     size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
 
-    return phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
+    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
 }
 
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller

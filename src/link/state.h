@@ -23,16 +23,19 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
+    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
 };
 
 struct phx__link_out {
     struct phx__slices stream;  /* being written, in this order */
     struct phx__slices control; /* goes out before any data not yet in stream */
+    struct phx__slices news;    /* UPDATE, CARD and SUMMARY beyond a little: in turn with data */
     struct phx__block *tail;    /* where control frames are encoded */
     uint32_t ahead;             /* bytes of data that may be in stream */
     uint8_t full;               /* the last write was cut short: wait for PHX_WRITE */
     uint8_t dry;                /* the last write took all there was */
     uint64_t bytes;             /* written so far */
+    uint64_t paid_at;           /* when the news that were queued are paid for */
 };
 
 struct phx__link_in {
@@ -41,6 +44,9 @@ struct phx__link_in {
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
+    uint8_t held;    /* the stash is whole frames, for which the last step had no time */
+    uint8_t waits;   /* for time: it is held, or not read yet */
+    uint8_t turn;    /* waits for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -108,6 +114,8 @@ struct phx__link {
     struct phx__link_end end;
 };
 
+#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
+
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -116,7 +124,7 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, or why the link must close. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
@@ -156,8 +164,11 @@ struct phx__link_set {
     uint64_t now;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
+    size_t room; /* most bytes of one read: less than that where callbacks are slow */
     struct phx__block *block; /* whose bytes the scratch is; others hold it if it is lent */
     struct phx__block *spare; /* takes its place then */
+    uint64_t paid_at; /* when the control frames of all links are paid for */
+    size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };

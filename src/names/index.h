@@ -7,6 +7,7 @@ struct phx__names_of { /* the claims of one node: sorted, disjoint */
     struct phx__claim *at;
     uint32_t count, capacity;
     uint32_t dead; /* 1: it failed, and its claims count for nothing until it is back */
+    uint32_t trimmed; /* the last one stands for all from there on; of the dead only */
 };
 
 struct phx__names_segment {
@@ -19,7 +20,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t claims; /* from so many it was built last ... */
+#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */

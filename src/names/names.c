@@ -106,7 +106,7 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
-    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0 };
+    struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
 
     if (losses == 0)
@@ -329,7 +329,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 
 int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
-    struct phx__names_of theirs = { NULL, 0, 0, 0 };
+    struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
     int changed;
 
@@ -363,16 +363,36 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
-    if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
+    if (!dead && n->of[node].trimmed)
+        phx__names_forget(n, node);
+    else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
     n->version++;
     return changed;
 }
 
+void phx__names_trim(struct phx__names *n, uint32_t node)
+{
+    struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
+    struct phx__claim *rest;
+
+    if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
+        return;
+    rest = &of->at[PHX__NAMES_DEAD];
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+        const struct phx__claim *last = &of->at[of->count - 1];
+        rest->last = rest->last > last->last ? rest->last : last->last;
+        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
+    }
+    of->trimmed = 1;
+    phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
+    n->version++;
+}
+
 void phx__names_forget(struct phx__names *n, uint32_t node)
 {
-    const struct phx__names_of none = { NULL, 0, 0, 0 };
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     PHX_ASSERT(node != PHX__SELF);
     if (node < n->capacity && (n->of[node].count > 0 || n->of[node].dead))

@@ -31,6 +31,10 @@ PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
 /* As phx__names_set. The claims of a failed node stand behind all others, until it is back. */
 PHX_PRIVATE int phx__names_dead(struct phx__names *n, uint32_t node, int dead);
+/* Of a failed node the first PHX__NAMES_DEAD claims are kept, and one more in place of all others. When it is
+ * back these count for nothing: its card is needed. */
+#define PHX__NAMES_DEAD 32u
+PHX_PRIVATE void phx__names_trim(struct phx__names *n, uint32_t node);
 PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 /* The node whose claim to `name` wins by (epoch, id), or PHX__NONE. *around: the widest range around name for
  * which this answer holds (also for NONE). If the index can't be rebuilt for lack of memory *error is

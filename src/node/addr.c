@@ -23,18 +23,22 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
     return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
 }
 
-static int node_addr_is_known(const struct phx__node_addr *a, const struct phx_address *at)
+/* Its place; a->count: it is not known. */
+static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
-    uint8_t i = 0;
+    unsigned i = 0;
 
     while (i < a->count && !phx__addr_equal(&a->at[i], at))
         i++;
-    return i < a->count;
+    return i;
 }
 
 int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (node_addr_is_known(a, at))
+    unsigned i = node_addr_find(a, at);
+
+    a->learnt = (uint8_t)(a->learnt & ~(1u << i)); /* what links have taught is the host's word from now on */
+    if (i < a->count)
         return 0;
     if (a->count == PHX__CARD_ADDRESSES)
         return PHX_ELIMIT;
@@ -58,7 +62,9 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 /* 1 if it is new. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
-    if (a->count == PHX__CARD_ADDRESSES && !node_addr_is_known(a, at))
+    if (node_addr_find(a, at) < a->count)
+        return 0;
+    if (a->count == PHX__CARD_ADDRESSES)
         node_addr_drop_oldest(a);
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
@@ -142,25 +148,28 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
     return 1;
 }
 
-/* Each peer has one observation, its latest. */
+/* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
+ * give way to others, two must see it anew. */
 static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *at)
 {
-    struct phx__observation *mine = NULL;
-    uint32_t i;
+    struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
+    int seen = 0, known;
 
-    if (node_addr_is_known(a, at))
-        return;
-    for (i = 0; i < PHX__COUNT(a->observation); i++) {
-        struct phx__observation *o = &a->observation[i];
-        if (phx__id_equal(&o->by, l->id)) {
+    for (; o < end; o++)
+        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, l->peer);
+    if (seen && node_addr_put(a, at))
+        a->ops.agreed(a->ops.ctx, at);
+    known = node_addr_find(a, at) < a->count;
+    for (o = a->observation; o < end; o++) {
+        if (phx__id_equal(&o->by, l->id))
             mine = o;
-        } else if (phx__addr_equal(&o->at, at) && !node_addr_same_host(&o->from, l->peer)) {
-            if (node_addr_put(a, at))
-                a->ops.agreed(a->ops.ctx, at);
-            return;
-        }
+        if (known && (o == mine || phx__addr_equal(&o->at, at)))
+            memset(o, 0, sizeof *o);
     }
+    if (known)
+        return;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
     mine->by = *l->id;

@@ -8,9 +8,16 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
-void phx_config_init(struct phx_config *cfg)
+/* size and version stand first in every version of the struct. */
+void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
-    memset(cfg, 0, sizeof *cfg);
+    if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
+        return;
+    memset(cfg, 0, size);
+    cfg->size = size;
+    cfg->version = version;
+    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
+        return;
     cfg->cluster = "phoenix";
     cfg->relay = 1;
     cfg->max_message = 16u << 20;
@@ -78,17 +85,20 @@ int phx_set_detector(phx *p, const struct phx_detector *d)
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
 {
-    *out = p->cfg.detector;
+    if (out != NULL && p != NULL)
+        *out = p->cfg.detector;
 }
 
 static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
+    size_t label = c->label == NULL ? 0 : strlen(c->label);
 
     if (c->key != NULL && phx__node_keys_check(c->key, c->key_size) != 0)
         return PHX_EKEYSIZE;
-    if (!api_within(cluster, 1, 64) || (c->key == NULL && c->key_size != 0)
-        || (c->id == NULL && c->incarnation != 0) || c->incarnation > PHX__INCARNATION_MAX / 2)
+    if (!phx__wire_route_label_is_sound(c->label, label) || !api_within(cluster, 1, 64)
+        || (c->key == NULL && c->key_size != 0) || (c->id == NULL && c->incarnation != 0)
+        || c->incarnation > PHX__INCARNATION_MAX / 2)
         return PHX_EINVAL;
     if (!api_within(c->max_message, 1, 1u << 30) || !api_within(c->window, 65536, 1u << 30)
         || !api_within(c->max_links, 1, 65536) || !api_within(c->max_nodes, 2, 1u << 24)
@@ -119,6 +129,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         *out = NULL;
     if (out == NULL || cfg == NULL)
         return PHX_EINVAL;
+    if (cfg->size != sizeof *cfg || cfg->version != PHX_VERSION_NUMBER)
+        return PHX_EVERSION;
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
@@ -126,10 +138,13 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if (p == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
-    if ((err = phx__node_step_open(p, cfg, now_us)) != 0)
-        phx__node_step_free(p);
-    else
+    if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
         *out = p;
+        return 0;
+    }
+    if (cfg->os != NULL)
+        p->os.free = NULL; /* the host's world is still the host's */
+    phx__node_step_free(p);
     return err;
 }
 
@@ -261,13 +276,20 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
+    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+        || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
+        return PHX_EINVAL; /* the node's own: it stays as it is */
+    err = p->leave.closing ? PHX_ECLOSED : 0;
+    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+        err = PHX_EINVAL; /* not connected */
+    if (err == 0)
+        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)
         err = phx__os_adopt(&p->os, fd);
     if (err != 0) {
-        p->os.close(p->os.world, fd);
+        phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
@@ -300,12 +322,18 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)
 {
-    uint64_t ms, at = phx_deadline(p);
+    uint64_t ms, at = phx_deadline(p); /* never, if p is NULL */
 
     if (at == UINT64_MAX)
         return -1;
     ms = at > now_us ? (at - now_us - 1) / PHX__MS + 1 : 0;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Has the host said where so many may be put? */
+static int api_fills(const phx *p, const void *out, size_t capacity)
+{
+    return p != NULL && (out != NULL || capacity == 0);
 }
 
 static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int events)
@@ -322,10 +350,12 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
     const struct phx__link *l;
-    int wake = phx__os_wake_handle(&p->os), i, n = 0;
+    int wake, i, n = 0;
     uint32_t slot = 0;
 
-    if (wake >= 0)
+    if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
+        return PHX_EINVAL;
+    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -380,7 +410,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
 int phx_closed(const phx *p)
 {
-    return p == NULL || p->leave.closed;
+    return p == NULL ? PHX_EINVAL : p->leave.closed;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -434,26 +464,16 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
-    return p != NULL && first <= last ? phx__names_lost_get(&p->lost, first, last, out, capacity) : 0;
+    if (!api_fills(p, out, capacity) || first > last)
+        return 0;
+    return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static int api_is_message(const struct phx_outgoing *m)
-{
-    int i;
-
-    if (m == NULL || m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL))
-        return 0;
-    for (i = 0; i < m->iov_count; i++)
-        if (m->iov[i].iov_base == NULL && m->iov[i].iov_len > 0)
-            return 0;
-    return 1;
-}
-
 int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
-    int err = api_check(p, api_is_message(m), 1);
+    int err = api_check(p, m != NULL, 1);
 
     return err != 0 ? err : phx__post_send(&p->post, m);
 }
@@ -518,15 +538,18 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 
 void phx_self(const phx *p, struct phx_id *out)
 {
-    *out = p->self;
+    if (out != NULL && p != NULL)
+        *out = p->self;
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes(const phx *p, struct phx_node *out, size_t capacity)
+size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
     uint32_t node;
 
+    if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
+        return 0;
     for (node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
@@ -539,7 +562,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     size_t n = 0;
     uint32_t slot = 0;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         memset(out, 0, sizeof *out);
@@ -553,7 +576,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
         out->since_us = l->since;
         out->bytes_in = l->in.bytes;
         out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l);
+        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
         out++;
     }
     return n;
@@ -566,7 +589,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     size_t n = 0;
     uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++) {
+    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -583,9 +606,12 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of = phx__node_names(p, phx__id_find(&p->ids, owner));
+    const struct phx__names_of *of;
     uint32_t i;
 
+    if (owner == NULL || !api_fills(p, out, capacity))
+        return 0;
+    of = phx__node_names(p, phx__id_find(&p->ids, owner));
     for (i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
@@ -593,8 +619,13 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-void phx_stats(const phx *p, struct phx_stats *s)
+int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
+    if (s == NULL)
+        return PHX_EINVAL;
+    memset(s, 0, size);
+    if (p == NULL || size != sizeof *s || version != PHX_VERSION_NUMBER)
+        return p == NULL ? PHX_EINVAL : PHX_EVERSION;
     *s = p->stats;
     s->os_calls = p->set.os_calls;
     s->bytes_in = p->set.bytes_in;
@@ -619,4 +650,5 @@ void phx_stats(const phx *p, struct phx_stats *s)
     s->reachable = p->route.reachable;
     s->links = p->links.up;
     s->digest = p->route.digest;
+    return 0;
 }

@@ -85,24 +85,68 @@ const char *phx_strerror(int error)
     }
 }
 
+/* ---- The log --------------------------------------------------------------------------------- */
+
+#define BASE_LOG_LINE 320u
+#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
+/* A second is over. The count of the lines that were left out is the first of the next. */
+static void base_log_renew(phx *p)
+{
+    struct phx__log *g = &p->step.log;
+    uint32_t omitted = g->omitted;
+
+    if (p->now < g->since + PHX__SECOND)
+        return;
+    g->since = p->now;
+    g->count = g->omitted = 0;
+    if (omitted > 0)
+        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+}
+
 void phx__node_log(phx *p, int level, const char *format, ...)
 {
+    struct phx__log *g = &p->step.log;
     struct phx__text t;
-    char line[320];
     va_list ap;
 
-    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || !p->step.active
-        || p->step.free_later)
+    if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
-    phx__node_text_begin(&t, line, sizeof line);
+    base_log_renew(p);
+    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+        g->omitted++;
+        return;
+    }
+    g->count += level < PHX_LOG_DEBUG;
+    g->lines[g->used++] = (char)level;
+    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
     (void)phx__node_text_end(&t);
-    p->cfg.on_log(p, level, line, p->cfg.user);
+    g->used += strlen(g->lines + g->used) + 1;
+}
+
+/* Callbacks may cause more lines: those are for the next time. */
+void phx__node_log_tell(phx *p)
+{
+    char lines[sizeof p->step.log.lines];
+    size_t size, at;
+
+    if (p->step.log.omitted > 0)
+        base_log_renew(p);
+    size = p->step.log.used;
+    memcpy(lines, p->step.log.lines, size);
+    p->step.log.used = 0;
+    for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
+        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
+
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
 
 int phx__node_peer(phx *p, uint32_t node)
 {
@@ -123,6 +167,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     return i != 0 ? &p->peers.history[i - 1] : NULL;
 }
 
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -132,14 +213,26 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 
 const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
-    static const struct phx__names_of none = { NULL, 0, 0, 0 };
+    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
     return node < p->names.capacity ? &p->names.of[node] : &none;
+}
+
+/* Why it is not what it was; h: of the last link with it, or NULL. */
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
+{
+    if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
+        return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
+    if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
+        return PHX_EUNREACH;
+    return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
 void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
+    const struct phx__history *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -150,7 +243,11 @@ void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
         out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
         if (d->next != PHX__NONE)
             out->next = p->ids.at[d->next];
+        if (d->card != NULL)
+            memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
+    out->reason = node_reason(p, node, out->state, h);
+    out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
@@ -158,6 +255,40 @@ const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
     return &p->os;
+}
+
+/* ---- The time of callbacks ------------------------------------------------------------------- */
+
+/* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
+ * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
+ * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
+ * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
+#define BASE_CALLS_MOST 1024u
+
+uint32_t phx__node_calls(void *ctx, int share)
+{
+    phx *p = ctx;
+    struct phx__step *s = &p->step;
+    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
+
+    if (s->free_later)
+        return 0;
+    most = s->granted == 0 ? 1 : 4 * (uint64_t)s->granted;
+    if (!s->timed)
+        s->began = now;
+    else if (s->granted > 0 && now >= s->asked)
+        s->each = (now - s->asked) / s->granted;
+    s->slow = s->each > time / 16;
+    left = now - s->began < time ? time - (now - s->began) : 0;
+    if (s->each > 0 && most > left / 4 / s->each)
+        most = left / 4 / s->each;
+    if (most == 0 && (left >= s->each || !s->timed))
+        most = 1;
+    s->timed = 1;
+    s->asked = now;
+    s->granted = most < BASE_CALLS_MOST ? (uint32_t)most : BASE_CALLS_MOST;
+    return s->granted;
 }
 
 /* ---- Links and frames ------------------------------------------------------------------------ */

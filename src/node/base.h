@@ -15,19 +15,23 @@ PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t cap
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
-/* One line to the host, but only within a step. */
+/* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -36,6 +40,16 @@ PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
 PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+
+/* ---- dead.c ---------------------------------------------------------------------------------- */
+
+/* If max_nodes are known and this is another one: forgets some that are dead, if there are any. */
+PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
+/* Forgets a node that routing has forgotten. */
+PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
+/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p);
+PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 

@@ -63,8 +63,8 @@ static void dump_json_node(struct dump *d, uint32_t node)
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
-    phx__node_text_put(&d->t, ",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.incarnation,
-                       phx__node_state_text(n.state));
+    phx__node_text_put(&d->t, ",\"label\":\"%s\",\"incarnation\":\"%u\",\"state\":\"%s\",\"hops\":", n.label,
+                       n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
@@ -86,7 +86,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
     phx__node_text_put(&d->t, ",\"up\":%s,\"dialer\":%s,\"monitor\":%s,\"since_us\":%u", yes[up],
                        yes[l->dialer], yes[up && phx__detect_is_monitor(&d->p->detect, l->peer)], l->since);
     phx__node_text_put(&d->t, ",\"bytes_in\":%u,\"bytes_out\":%u,\"queued_bytes\":%u}", l->in.bytes,
-                       l->out.bytes, (uint64_t)phx__link_out_queued(l));
+                       l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
 static void dump_json_seen(struct dump *d, uint32_t node)
@@ -133,8 +133,8 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], id);
+    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
+                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
     for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);

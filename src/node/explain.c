@@ -25,6 +25,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    if (n->label[0] != 0)
+        phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
         phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
@@ -44,7 +46,7 @@ static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
+static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -55,16 +57,15 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
                            l->address.family ? phx_address_text(&l->address, at) : "adopted",
                            l->same_host ? ", within this host" : "");
-        phx__node_text_put(t, "heard: %u ms ago\npromised: to be heard every %u ms%s\n",
-                           explain_age(p, n->received_at + p->detect.stalled), n->announced_us / PHX__MS,
+        phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
                            n->monitor ? "yes" : "no");
     } else {
         phx__node_text_put(t, "link: none\n");
-        if (h != NULL && h->heard_at != 0)
-            phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, h->heard_at));
     }
+    if (seen != 0)
+        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
     if (h != NULL && h->lost_at != 0)
         phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
                            phx_strerror(h->lost_error));
@@ -153,7 +154,7 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
     if (i != PHX__SELF) {
-        explain_link(&t, p, i);
+        explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
         explain_witnesses(&t, p, i);

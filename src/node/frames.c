@@ -131,6 +131,14 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     }
 }
 
+static size_t frames_room(void *ctx, uint32_t nbr)
+{
+    const phx *p = ctx;
+    const struct phx__link *l = phx__node_link(p, nbr);
+
+    return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
+}
+
 static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
     phx *p = ctx;
@@ -139,7 +147,7 @@ static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq,
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL)
+    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
         return; /* it is repeated */
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
@@ -191,7 +199,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
     phx *p = ctx;
     uint32_t node = 0;
 
-    while (node < p->ids.size) {
+    while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
         uint32_t end = frames_summary_end(p, node);
@@ -219,7 +227,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_request, phx__node_frames_beat,
+    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
                                         frames_summary };
 
     *ops = own;
@@ -268,7 +276,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+        || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
     l->card.size += c.size;
@@ -285,6 +294,24 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
         return PHX_EPROTO;
     e->card = l->card.data;
     e->card_size = l->card.size;
+    return 0;
+}
+
+/* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
+ * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
+static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
+
+    if (e->card == NULL || (d != NULL && e->card_version <= d->card_version)
+        || phx__mem_has_room_for_cards(&p->mem, 4 * (size_t)e->card_size, 4))
+        return 0;
+    if (phx__id_equal(&e->id, &l->id))
+        return PHX_ENOMEM;
+    if (d == NULL)
+        return PHX_ELIMIT;
+    e->card = NULL;
+    e->card_version = d->card_version;
     return 0;
 }
 
@@ -317,10 +344,15 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         p->stats.entries_in++;
         if (p->detect.suspects > 0) /* rarely */
             phx__node_suspect_on_entry(&p->suspect, &e);
+        phx__node_dead_make_room(p, &e.id);
         changed = p->route.changed.count;
-        got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed) /* once in a step the index is built anew */
-            p->set.walked = 2 * (uint64_t)p->names.index.claims;
+        if ((got = frames_fit_card(p, l, &e)) == 0)
+            got = phx__route_entry(&p->route, l->peer, &e, p->now);
+        if (e.card != NULL && p->route.changed.count > changed
+            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
+            p->news.charged_at = p->stats.steps;
+            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+        }
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -367,14 +399,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
  * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
 static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
 {
-    l->summary.taken = reply ? l->summary.asked
-                             : p->now >= l->summary.at && phx__link_out_queued(l) < FRAMES_LONG_QUEUE;
+    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
     if (!l->summary.taken)
         return;
-    if (reply)
-        l->summary.asked = 0;
-    else
-        l->summary.at = p->now + PHX__SECOND;
+    l->summary.asked &= !reply;
+    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
     phx__route_summary_begin(&p->route);
 }
 
@@ -432,6 +461,12 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
+/* What there is no time for stays where it is. */
+static int frames_later(int err)
+{
+    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
+}
+
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -443,7 +478,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return err;
+    return frames_later(err);
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -465,7 +500,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
+    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

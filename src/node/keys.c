@@ -142,6 +142,8 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
+    if (reason < PHX_ERROR_LAST)
+        reason = PHX_ERROR_LAST; /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -154,13 +156,12 @@ int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_a
     return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
 }
 
-/* A peer that dials us has a new port each time: it does not count. All reasons we do not know are one. */
+/* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason < PHX_ERROR_LAST ? PHX_ERROR_LAST : reason,
-                               end->why != NULL ? end->why : "", now);
+    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
 
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)

@@ -12,12 +12,10 @@
  *  - A higher incarnation replaces everything of a lower one. */
 #include "node/links.h"
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -77,23 +75,24 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    p->os.close(p->os.world, handle);
+    phx__node_os(p)->close(p->os.world, handle);
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -105,6 +104,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -126,7 +126,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -136,6 +136,9 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
+    phx__node_dead_note(p);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -152,35 +155,17 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
-}
-
-/* For phx_explain. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -207,13 +192,15 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
     links_authenticated(p, l);
+    p->links.waiting -= l->in.waits;
+    l->in.waits = 0;
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -250,9 +237,9 @@ void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        p->os.close(p->os.world, at->handle);
+        phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
-            p->os.close(p->os.world, companion->handle);
+            phx__node_os(p)->close(p->os.world, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -265,10 +252,28 @@ void phx__node_links_free(phx *p)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* Does what it brought wait for time? Then its turn comes in one of the next steps. */
+static void links_wait(phx *p, struct phx__link *l, int waits)
+{
+    if (l->in.waits == waits)
+        return;
+    p->step.more = 1;
+    l->in.waits = (uint8_t)waits;
+    p->links.waiting += waits ? 1u : UINT32_MAX;
+    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+}
+
 void phx__node_links_read(phx *p, struct phx__link *l)
 {
     uint64_t before = l->in.bytes;
-    int err = phx__link_read(&p->set, l);
+    int err;
+
+    if (p->post.calls == 0 && l->state == PHX__LINK_UP
+        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        links_wait(p, l, 1);
+        return;
+    }
+    err = phx__link_read(&p->set, l);
 
     if (err != 0)
         phx__node_links_close(p, l, err, err != PHX_ERESET && !l->end.refused);
@@ -276,30 +281,12 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         return;
     if (l->state == PHX__LINK_UP && l->in.bytes != before)
         phx__detect_received(&p->detect, l->peer, p->now);
+    links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
 
 static void links_look_again(phx *p, uint64_t at)
 {
@@ -316,7 +303,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -332,12 +319,31 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -351,18 +357,22 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -373,7 +383,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -391,7 +401,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(phx__node_os(p), &p->listeners.at[slot].address, &handle);
+    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
     if (err == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
@@ -407,6 +417,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -442,8 +454,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -455,6 +466,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
         err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
+    /* For the first link of a node any path is better than none. */
+    l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
         err = phx__link_hello_begin(&p->set, l);
     return links_begin(p, l, err == PHX_EAGAIN ? 0 : err);
@@ -470,9 +483,12 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(phx__node_os(p), to, &handle) == 0;
-    if (!near)
+           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -480,6 +496,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -501,32 +519,42 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     if (err == 0)
         err = phx__os_adopt(&p->os, handle);
     if (err != 0) {
-        p->os.close(p->os.world, handle);
+        phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h)
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
+}
+
+static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
     p->stats.dials++;
     handle = p->cfg.dial(p, h->to.path, p->cfg.user);
-    if (h->attempt == PHX__NONE || p->step.free_later) { /* the callback has closed the node, or freed it */
+    /* The callback may have closed the node, or freed it. */
+    if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
-            p->os.close(p->os.world, handle);
+            phx__node_os(p)->close(p->os.world, handle);
         return;
     }
     err = handle < 0 ? handle : links_open_stream(p, handle, h);
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -541,7 +569,7 @@ void phx__node_links_dial_deferred(phx *p)
         if (d.attempt == PHX__NONE)
             continue;
         if (d.to.family == PHX_OTHER)
-            links_dial_other(p, &s->deferred[i]);
+            links_dial_other(p, &d, i);
         else if ((err = links_dial(p, d.attempt, d.expect, &d.to, 0)) != 0) /* the same attempt, now by TCP */
             phx__dial_result(&p->dial, d.attempt, err);
     }
@@ -551,12 +579,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -640,10 +670,14 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
+        l->end.why = "the path lost data lately";
+        return PHX_ETIMEDOUT;
+    }
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
         return PHX_EAGAIN;
     return 0;
@@ -664,7 +698,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -687,7 +721,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(phx__node_os(p), here);
+        return phx__os_samehost_is_own(&p->os, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -706,18 +740,22 @@ static void links_learn_address(phx *p, const struct phx__link *l)
 
 static int links_up(phx *p, struct phx__link *l)
 {
+    struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err = phx__id_add(&p->ids, &l->id, &l->peer);
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
+    int err;
 
     links_authenticated(p, l);
-    if (err != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
+    phx__node_dead_make_room(p, &l->id);
+    if ((err = phx__id_add(&p->ids, &l->id, &l->peer)) != 0 || (err = phx__node_peer(p, l->peer)) != 0) {
         l->peer = PHX__NONE;
         return err;
     }
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
+    if ((past = phx__node_history(p, l->peer)) != NULL)
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -739,6 +777,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -773,8 +813,26 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
+    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+        (void)links_watch(p, l);
+    else if (events & PHX_READ)
         phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx_now_us();
+    p->links.door.waiting--;
+    l->in.turn = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx_now_us() - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -784,7 +842,8 @@ void phx__node_links_due(phx *p, uint32_t slot)
     if (l == NULL)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
-        links_watch(p, l);
+        links_wait(p, l, l->in.held);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -805,7 +864,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
@@ -897,11 +956,11 @@ int phx__node_links_open(phx *p)
     s->timers = &p->timers;
     s->ops = &links_ops;
     s->ctx = p;
-    phx__link_hello_cluster(s, p->cluster);
+    phx__link_hello_cluster(s, p->cfg.cluster);
     s->self = &p->cfg.id[0];
     s->incarnation = p->cfg.incarnation;
     s->now = p->now;
-    s->scratch_size = p->cfg.step_bytes;
+    s->scratch_size = s->room = p->cfg.step_bytes;
     s->block = phx__buf_block_new(&p->mem, s->scratch_size);
     s->scratch = s->block != NULL ? s->block->data : NULL;
     return s->scratch == NULL ? PHX_ENOMEM : 0;

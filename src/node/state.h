@@ -39,6 +39,14 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -50,9 +58,11 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
@@ -68,6 +78,8 @@ struct phx__peer {
 struct phx__history {
     uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
     int lost_error;             /* why the link was lost */
+    uint32_t node;
+    uint32_t rests;             /* how often the path was to blame, since a link lasted */
 };
 
 struct phx__peers {
@@ -75,12 +87,14 @@ struct phx__peers {
     uint32_t capacity;
     struct phx__history *history;
     uint32_t history_count, history_capacity;
+    uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
 struct phx__news {
     uint64_t names_version; /* as last shown to post */
     uint64_t lost_version;  /* as last searched for lost names, all of which were reported */
+    uint64_t charged_at;    /* the last step in which a new card was charged for the index of names */
     int card_stale;         /* own names or addresses changed */
     int card_late;          /* the card could not be made for lack of memory */
     int owner_late;         /* an owner could not be looked up for lack of memory */
@@ -96,13 +110,26 @@ struct phx__leave {
     uint32_t timer;
 };
 
+/* Lines that the host has not been given yet, each behind its level and with its NUL. */
+struct phx__log {
+    char lines[4096];
+    size_t used;
+    uint64_t since;          /* when the second began in which ... */
+    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+};
+
 struct phx__step {
+    struct phx__log log;
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
+    uint64_t began, asked, each;
+    uint32_t granted; /* callbacks since it was asked */
+    int timed, slow;  /* began is of this step; the next step times the first one, too */
 };
 
 struct phx {
@@ -129,7 +156,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char cluster[65];
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -149,6 +176,23 @@ PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* door.c */
+/* When there is room for one more link that is not authenticated; 0: now. */
+PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
+/* Descriptors have run out. */
+PHX_PRIVATE void phx__node_door_is_short(phx *p);
+/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
+PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
+PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
+/* When to look again; UINT64_MAX: no need. */
+PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
+/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
+/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
+PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
+PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);

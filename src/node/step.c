@@ -21,10 +21,17 @@
 #define STEP_SPARE_TIME (2 * PHX__SECOND)
 #define STEP_TIMERS 10000 /* deadlines handled in one step */
 #define STEP_READY_MOST 128 /* readiness asked for at once */
+#define STEP_ROOM_SLOW 16384u /* bytes of one read for a host that is slow */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
+
+static void step_tell_log(phx *p)
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
 
 /* ---- What is ready --------------------------------------------------------------------------- */
 
@@ -39,8 +46,8 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || p->now > s->waited_at + STEP_PREDICTED_TIME || s->last_ready >= s->size
-        || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
+        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
     return l != NULL && l->state == PHX__LINK_UP && !l->out.full ? l : NULL;
@@ -85,6 +92,25 @@ static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
     s->last_ready = slot;
 }
 
+/* The links for which the last step had no time, in turn. */
+static void step_turns(phx *p)
+{
+    struct phx__links *s = &p->links;
+    uint32_t n, slot = s->turn;
+    struct phx__link *l;
+
+    for (n = s->size; n > 0 && s->waiting > 0; n--) {
+        slot = slot + 1 < s->size ? slot + 1 : 0;
+        if ((l = s->at[slot]) == NULL || !l->in.waits)
+            continue;
+        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+            break;
+        phx__node_links_read(p, l);
+        s->turn = slot;
+    }
+    p->step.more |= s->waiting > 0;
+}
+
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
@@ -95,8 +121,10 @@ static void step_wait(phx *p)
     p->links.waited_at = p->now;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        step_tell_log(p);
+    }
     if (n == STEP_READY_MOST)
         p->step.more = 1;
 }
@@ -115,6 +143,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             phx__os_wake_drain(&p->os);
         else
             phx__node_links_ready(p, fds[i].fd, events);
+        step_tell_log(p);
     }
 }
 
@@ -134,6 +163,7 @@ static int step_write_card(phx *p)
     memset(&head, 0, sizeof head);
     head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
     head.window = (uint32_t)p->cfg.window;
+    memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
     head.claim_count = mine->count;
@@ -158,12 +188,22 @@ static void step_renew_card(phx *p)
 
 /* ---- What routing found ---------------------------------------------------------------------- */
 
+/* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
+static int step_may_tell(phx *p, uint32_t done)
+{
+    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+
+    p->post.calls -= p->post.calls > 0;
+    return may;
+}
+
 static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
+    uint32_t done = 0;
 
-    while (phx__names_take_conflict(&p->names, &lost)) {
+    while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
         while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
@@ -173,20 +213,24 @@ static void step_report_lost(phx *p)
     }
 }
 
-/* Names that were broken since the last call, or are no more. 0, or PHX_ENOMEM: call again. */
+/* Names that were broken since the last call, or are no more. 0, or an error: call again. */
 static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, err = phx__names_lost_compare(&p->lost);
+    uint32_t done = 0;
 
     p->news.late |= err != 0;
-    while (phx__names_lost_take(&p->lost, &lost, &broken)) {
+    for (;; done++) {
+        if (!step_may_tell(p, done))
+            return PHX_EAGAIN;
+        if (!phx__names_lost_take(&p->lost, &lost, &broken))
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
             p->cfg.on_broken(p, &lost, broken, p->cfg.user);
     }
-    return err;
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
@@ -213,7 +257,8 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card_version == 0 || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0
+        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
@@ -297,16 +342,18 @@ static int step_has_to_tell(const phx *p)
 static void step_settle(phx *p)
 {
     uint64_t version;
-    uint32_t node;
+    uint32_t node, done = 0;
+    int err;
 
     if (!step_has_news(p))
         return;
-    while (phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;
-    if (step_report_broken(p) == 0)
+    if ((err = step_report_broken(p)) == 0)
         p->news.lost_version = version;
+    p->step.more |= err == PHX_EAGAIN || p->names.conflict_count > 0;
     if (p->news.late && phx__timer_at(&p->timers, p->news.timer) == UINT64_MAX)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
@@ -318,23 +365,6 @@ static void step_settle(phx *p)
 }
 
 /* ---- The step -------------------------------------------------------------------------------- */
-
-static void step_forget(phx *p, uint32_t node)
-{
-    struct phx__history *h = phx__node_history(p, node);
-
-    phx__names_lost_forget(&p->lost, &p->ids.at[node]);
-    phx__names_forget(&p->names, node);
-    phx__dial_forget(&p->dial, node);
-    phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
-    phx__post_box_forget(&p->post, node);
-    if (h != NULL)
-        memset(h, 0, sizeof *h);
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
-    phx__id_drop(&p->ids, node);
-}
 
 static void step_watch_spares(phx *p)
 {
@@ -353,7 +383,8 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_TELL: phx__route_advert_flush(&p->route, p->now); break;
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
-            step_forget(p, forgotten);
+            phx__node_dead_forget(p, forgotten);
+        phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
     case PHX__TIMER_DETECT_LINK:
@@ -363,8 +394,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
     case PHX__TIMER_SPARE:
-        if (p->step.spare_uses == p->mem.spare_uses)
-            phx__mem_drop_spares(&p->mem);
+        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
         break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
@@ -377,8 +407,10 @@ static void step_timers(phx *p)
     int kind, i;
     uint32_t arg;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++)
+    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
+        step_tell_log(p);
+    }
     if (i == STEP_TIMERS)
         p->step.more = 1;
 }
@@ -394,7 +426,8 @@ static void step_leave(phx *p)
     if (!p->leave.closing || p->leave.closed)
         return;
     if (!p->leave.departed) {
-        if ((p->post.pending.count > 0 || p->handover.count > 0) && p->now < p->leave.goodbye_at)
+        if ((p->post.pending.count > 0 || p->handover.count > 0 || p->links.waiting > 0)
+            && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
@@ -409,7 +442,7 @@ static void step_leave(phx *p)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
-    p->leave.closed = 1;
+    p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
 static int step_work_left(const phx *p)
@@ -433,16 +466,24 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     p->set.now = p->now;
     was_blind = p->detect.blind;
     phx__detect_step(&p->detect, p->now);
+    p->step.timed = 0;
+    p->step.granted = p->post.calls = !p->step.slow;
+    if (p->links.waiting > 0)
+        step_turns(p);
     if (ready == NULL)
         step_wait(p);
     else
         step_given(p, ready, n);
+    /* What is read and cannot be shown in the same step must be kept. */
+    p->set.room = p->links.waiting > 0 ? STEP_ROOM_SLOW : p->set.scratch_size;
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
+    phx__node_links_admit(p);
     step_settle(p);
+    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     step_settle(p);
@@ -456,6 +497,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
     p->step.active = 0;
@@ -468,6 +510,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 
 uint64_t phx_deadline(const phx *p)
 {
+    if (p == NULL)
+        return UINT64_MAX;
     if (step_work_left(p) || p->names.version != p->news.names_version || phx__post_ready(&p->post))
         return 0;
     return phx__timer_next(&p->timers);
@@ -480,9 +524,11 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     uint64_t seed[2];
     struct phx_id id;
     uint32_t self;
+    int err;
 
-    if (p->os.random(p->os.world, seed, sizeof seed) != 0 || p->os.random(p->os.world, &id, sizeof id) != 0)
-        return PHX_EIO;
+    if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
+        || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
+        return err;
     phx__rnd_seed(&p->rnd, seed[0], seed[1]);
     if (cfg->id != NULL)
         id = *cfg->id;
@@ -519,7 +565,7 @@ void phx__node_step_free(phx *p)
     phx__tls_set_free(p->set.tls);
     if (p->os.free != NULL)
         p->os.free(p->os.world);
-    phx__mem_drop_spares(&p->mem);
+    phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
 }
@@ -548,8 +594,8 @@ int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
     if (err != 0)
         return err;
     p->cfg = *cfg;
-    memcpy(p->cluster, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.cluster = p->cluster;
+    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0

@@ -128,7 +128,6 @@ static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const str
     s->ops.refute(s->env.ctx, from, &q);
 }
 
-/* Nobody could refute a rumour with a number so late that the owner would not go beyond it. */
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
                                  uint64_t now)
 {
@@ -142,9 +141,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF && r.seq != UINT32_MAX) {
+    if (node == PHX__SELF) {
         suspect_refute(s, from, &r);
-    } else if (node != PHX__SELF && node != from && r.seq - seq < SUSPECT_AHEAD
+    } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
         suspect_note_rumour(s, node, &r, now);

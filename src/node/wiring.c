@@ -40,6 +40,10 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->news.card_stale |= changed > 0;
     p->news.late |= changed < 0;
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
+        phx__names_trim(&p->names, node);
+        if (state == PHX_NODE_FAILED)
+            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+        phx__node_dead_note(p);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -141,12 +145,18 @@ static void wiring_abandon(void *ctx, void *buffer, size_t size)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, int result)
+static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     phx *p = ctx;
 
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+}
+
+static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+{
+    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+                  (uint64_t)count, to, phx_strerror(result));
 }
 
 static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
@@ -205,6 +215,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
+    if (p->names.indexed == p->names.version)
+        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -296,7 +308,7 @@ static int wiring_random(void *ctx, uint64_t *out)
 {
     phx *p = ctx;
 
-    return p->os.random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
 }
 
 static int wiring_distance(void *ctx, uint32_t node)
@@ -354,9 +366,10 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
+    phx__dial_rekeyed(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
-        phx__tls_keys(p->set.tls, p->cluster, keys, count);
+        phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
 static int wiring_open_tls(void *ctx, int files)
@@ -438,7 +451,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
 
     phx__node_frames_route_ops(p, &route);

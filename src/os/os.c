@@ -32,6 +32,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "os/os.h"
+#include "base/addr.h"
 #include "os/poll.h"
 
 #include <errno.h>
@@ -40,6 +41,10 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+long syscall(long number, ...); /* which only extensions of unistd.h show */
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -209,10 +214,10 @@ void phx__os_tune(int fd, int family)
 int phx__os_socket(int family)
 {
 #ifdef OS_SOCKET_FLAGS
-    int fd = socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0);
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM | OS_SOCKET_FLAGS, 0));
     return fd < 0 ? phx__os_poll_error(errno) : fd;
 #else
-    int fd = socket(family, SOCK_STREAM, 0), err;
+    int fd = phx__os_poll_high(socket(family, SOCK_STREAM, 0)), err;
     if (fd < 0)
         return phx__os_poll_error(errno);
     if ((err = os_prepare(fd)) != 0) {
@@ -230,10 +235,12 @@ static int os_wake_open(struct os_world *w)
     int ends[2], err;
     if (pipe(ends) != 0)
         return phx__os_poll_error(errno);
-    w->wake_read = ends[0];
-    w->wake_write = ends[1];
-    err = os_prepare(ends[0]);
-    return err != 0 ? err : os_prepare(ends[1]);
+    w->wake_read = phx__os_poll_high(ends[0]);
+    w->wake_write = phx__os_poll_high(ends[1]);
+    if (w->wake_read < 0 || w->wake_write < 0)
+        return phx__os_poll_error(errno);
+    err = os_prepare(w->wake_read);
+    return err != 0 ? err : os_prepare(w->wake_write);
 }
 
 /* Called from signal handlers: nothing here but write, and errno is put back. A full pipe is readable
@@ -267,8 +274,8 @@ void phx__os_wake_drain(const struct phx_os *os)
 
 /* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
  * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
- * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
- * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+ * and only the file that was tried: it is compared again. Where there is no os_lock_path, two processes that
+ * start at one path in the same microseconds can still remove each other's. */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -286,6 +293,38 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
+}
+
+/* A name that one process at a time can have for each path, until it closes what this returns: between bind
+ * and listen a socket looks stale. -1: there is nothing of the kind here. */
+static int os_lock_path(const char *path)
+{
+#ifdef __linux__
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t head = (size_t)(base - path), size = strlen(base);
+    struct sockaddr_un name;
+    struct stat dir;
+    int fd;
+    memset(&name, 0, sizeof name);
+    memcpy(name.sun_path, path, head);
+    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+        return phx__os_poll_error(errno);
+    memset(&name, 0, sizeof name);
+    name.sun_family = AF_UNIX;
+    memcpy(name.sun_path + 1, "phoenix/path", 12);
+    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
+        int err = phx__os_poll_error(errno);
+        close(fd);
+        return err;
+    }
+    return fd;
+#else
+    (void)path;
+    return -1;
+#endif
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -322,7 +361,9 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     /* One port can then be had for both families, by two listeners. */
     if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_poll_error(errno);
-    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
+    if (bind(fd, &a->any, size) == 0)
+        return 0;
+    return errno == EINVAL ? PHX_ENOADDR : phx__os_poll_error(errno); /* see phx_listen */
 }
 
 /* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
@@ -355,14 +396,19 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = phx__os_pack(at, &a, &size);
+    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
+        return lock;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
+        close(lock);
         return fd;
+    }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
         err = phx__os_poll_error(errno);
+    close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {
@@ -391,9 +437,9 @@ static int os_accept_may_go_on(int error)
 static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 {
 #ifdef OS_ACCEPT4
-    return accept4(listener, &a->any, size, OS_SOCKET_FLAGS);
+    return phx__os_poll_high(accept4(listener, &a->any, size, OS_SOCKET_FLAGS));
 #else
-    int fd = accept(listener, &a->any, size);
+    int fd = phx__os_poll_high(accept(listener, &a->any, size));
     if (fd < 0 || os_prepare(fd) == 0)
         return fd;
     close(fd);
@@ -449,12 +495,6 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_is_same_endpoint(const struct phx_address *a, const struct phx_address *b)
-{
-    return a->family != PHX_UNIX && a->family == b->family && a->port == b->port
-           && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
 static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
@@ -475,7 +515,7 @@ static int os_finish(void *world, int handle)
     }
     if ((err = os_unpack(&a, size, &there)) != 0 || (err = os_local(world, handle, &here)) != 0)
         return err;
-    return os_is_same_endpoint(&here, &there) ? PHX_ESELF : 0;
+    return here.family != PHX_UNIX && phx__addr_equal(&here, &there) ? PHX_ESELF : 0;
 }
 
 int phx__os_adopt(const struct phx_os *os, int fd)
@@ -599,7 +639,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
         return n;
     out[n].port = 0; /* the caller has it from the address */
     for (i = 0; i < n; i++)
-        if (os_is_same_endpoint(&out[i], &out[n]))
+        if (phx__addr_equal(&out[i], &out[n]))
             return n;
     return n + 1;
 }
@@ -660,12 +700,18 @@ long phx__os_read_file(const char *path, void *out, size_t capacity)
     return err != 0 ? err : (long)size;
 }
 
-/* /dev/urandom and not getrandom or getentropy: those need extensions, and this is everywhere. */
+/* getrandom wants no descriptor, and no /dev in a jail. Older systems have no such call, and one that has
+ * just started may have no bytes yet. */
 static int os_random(void *world, void *out, size_t size)
 {
-    long n = phx__os_read_file("/dev/urandom", out, size);
+    long n = -1;
 
     (void)world;
+#ifdef SYS_getrandom
+    n = syscall(SYS_getrandom, out, size, 1u /* do not block */);
+#endif
+    if (n != (long)size)
+        n = phx__os_read_file("/dev/urandom", out, size);
     /* Less, if somebody replaced the device by a file that ends. */
     return n == (long)size ? 0 : n == PHX_EMFILE ? PHX_EMFILE : PHX_EIO;
 }
@@ -715,7 +761,7 @@ static const struct phx_os os_posix = {
     PHX_OS_VERSION, NULL, /* the world is filled in */
     os_listen, os_accept, os_dial, os_finish, os_local,
     os_send, os_recv, os_close, phx__os_poll_watch, phx__os_poll_wait, os_random,
-    os_resolve, os_fd, os_wake, os_free, os_recvv,
+    os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
 int phx__os_init(struct phx_os *os, struct phx__mem *mem)

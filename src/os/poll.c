@@ -6,10 +6,10 @@
 #include "os/poll.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef OS_WAIT_KQUEUE
-#include <fcntl.h>
 #include <sys/event.h>
 #include <time.h>
 #endif
@@ -57,6 +57,16 @@ int phx__os_poll_error(int theirs)
     return PHX_EIO; /* nothing a caller could act upon */
 }
 
+int phx__os_poll_high(int fd)
+{
+    int low = fd;
+    if (fd < 0 || fd > 2)
+        return fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+    return fd;
+}
+
 /* Bounded, because another thread may write as fast as we read. What is left is found the next time. */
 void phx__os_poll_drain(int fd)
 {
@@ -72,7 +82,7 @@ void phx__os_poll_drain(int fd)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = epoll_create1(EPOLL_CLOEXEC);
+    w->queue = phx__os_poll_high(epoll_create1(EPOLL_CLOEXEC));
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
@@ -100,7 +110,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
     if (epoll_ctl(w->queue, first, handle, &e) != 0
         && ((errno != ENOENT && errno != EEXIST)
             || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_poll_error(errno);
+        return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     /* Without memory for it each change costs a call more. */
     if (i >= w->known_capacity
         && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
@@ -128,7 +138,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = kqueue();
+    w->queue = phx__os_poll_high(kqueue());
     if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;

@@ -69,9 +69,11 @@ PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
- * was not opened; watch and wait are those of struct phx_os. */
+ * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
+ * in place of 0 to 2 a higher one: what a host that has closed these prints must not go into a link. */
 PHX_PRIVATE int phx__os_poll_error(int theirs);
 PHX_PRIVATE void phx__os_poll_drain(int fd);
+PHX_PRIVATE int phx__os_poll_high(int fd);
 PHX_PRIVATE int phx__os_poll_open(struct os_world *w);
 PHX_PRIVATE void phx__os_poll_close(struct os_world *w);
 PHX_PRIVATE int phx__os_poll_watch(void *world, int handle, int events);

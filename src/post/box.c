@@ -11,7 +11,7 @@
  *           |  node failed           '- node failed, nobody has the name ----> PHX_EFAILED
  *           |                        |
  *           '--- cancelled, or expired: before anything of it was emitted ---> PHX_ECANCELLED,
- *                                                                              PHX_EEXPIRED
+ *                                                                              PHX_EEXPIRED ..
  * A mailbox has a state of its own, which keeps the order when its name moves:
  *
  *          HELD <---- nobody -----.
@@ -29,7 +29,7 @@
  *
  * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
  * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, PHX_EEXPIRED is reported at once, and once; it may still be delivered.
+ * its time limit passes then, that is reported at once, and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -67,39 +67,59 @@ int phx__post_box_promise(struct phx__post *p, uint32_t n)
     return 0;
 }
 
-void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result, struct phx__block *body,
-                           struct phx__multicast *multicast, uint64_t to)
+void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
 {
-    uint32_t n = phx__post_box_promises(token, body);
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_box_promises(m->token, m->body);
     struct phx__outcome *o;
 
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_box_lost(p, 1 + m->rest, m->to, result);
     if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, multicast);
+        phx__post_store_multicast_drop(&p->store, m->multicast);
         return;
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
     o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = token;
+    o->token = m->token;
     o->result = result;
-    o->multicast = multicast;
-    o->to = to;
-    o->body = body != NULL && body->release != NULL ? phx__buf_block_hold(body) : NULL;
+    o->multicast = m->multicast;
+    o->to = m->to;
+    o->tag = m->tag;
+    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+}
+
+int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
 }
 
 void phx__post_box_tell(struct phx__post *p)
 {
-    uint32_t n = p->outcomes.count;
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
 
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    while (n-- > 0) {
+    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
         struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
 
         p->outcomes.count--;
+        p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.result);
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
         phx__buf_block_drop(o.body);
     }
@@ -238,7 +258,7 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     p->pending.count -= 1 + m->rest;
     if (phx__post_box_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m->token, result, m->body, m->multicast, m->to);
+    phx__post_box_outcome(p, m, result);
 }
 
 /* Ends what is queued behind `before`, or first. */
@@ -687,16 +707,27 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
     return earliest < least ? least : earliest;
 }
 
+/* What its messages waited for when their time was over. */
+static int box_lateness(const struct phx__box *b)
+{
+    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
+        return PHX_ENOOWNER;
+    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+}
+
 /* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
 static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    const struct phx__flow_record was = *phx__post_flow_at(o, index);
-    struct phx__block *body = span == 1 ? NULL : phx__buf_block_hold(was.body);
     size_t bytes = o->bytes;
-    int kept = span == 1 || phx__post_flow_hollow(o, index, span) != 0;
+    struct phx__block *body;
+    struct phx__message m;
 
+    phx__post_flow_message(o, index, &m);
+    body = phx__buf_block_hold(m.body);
+    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
+        m.body = NULL;
     p->pending.bytes -= bytes - o->bytes;
-    phx__post_box_outcome(p, was.token, PHX_EEXPIRED, kept ? NULL : body, was.multicast, was.box->name);
+    phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
     for (; span > 0; index++, span--) {
         struct phx__flow_record *r = phx__post_flow_at(o, index);
@@ -721,7 +752,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
-            box_withdraw(p, o, i, span, PHX_EEXPIRED);
+            box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
             box_expire_begun(p, o, i, span);
         }
@@ -762,7 +793,8 @@ static void box_expire_held(struct phx__post *p)
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now, PHX_EEXPIRED);
+        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
+                           box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
         if (peer != NULL)
             box_check_room(p, peer);
@@ -849,25 +881,19 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     }
 }
 
-static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
     phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    if (reborn)
-        peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     phx__post_box_names(p);
-}
-
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer != NULL)
-        box_fail(p, peer, 0);
 }
 
 void phx__post_box_close_all(struct phx__post *p)
@@ -887,12 +913,16 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
+ * again as another flow: somebody else may have said that the node lives anew. */
+ * again as another flow, because somebody else may have said that the node lives anew. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
-    if (peer != NULL)
-        box_fail(p, peer, 1);
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)

@@ -7,11 +7,13 @@
 PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
 /* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports it. body: NULL if it is not to be dropped yet. multicast: a member's. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, uint64_t token, int result,
-                                       struct phx__block *body, struct phx__multicast *multicast,
-                                       uint64_t to);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
 PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
@@ -49,9 +51,9 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
+/* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: the same, and nothing of it was tried there. */
+/* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */

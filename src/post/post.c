@@ -134,13 +134,14 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
 /* ---- What is due */
 
-/* Delivers what this node sent to itself, as much as there was at the beginning. */
+/* Delivers what this node sent to itself, as much as there was at the beginning, while there is time. */
 static void post_run_local(struct phx__post *p)
 {
-    uint32_t budget = p->store.queued;
+    uint32_t budget = p->store.queued, done = 0;
     struct phx__message m;
 
-    while (budget-- > 0 && !phx__ring_is_empty(&p->boxes.local)) {
+    for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
+           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -154,7 +155,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, m.token, PHX_OK, m.body, m.multicast, m.to);
+        phx__post_box_outcome(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -163,18 +164,24 @@ static void post_run_local(struct phx__post *p)
 static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
+    uint32_t told = 0;
     uint64_t name;
 
     p->waiting.ready = NULL;
-    while (phx__post_store_wait_pop(&p->store, &batch, &name))
+    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+           && phx__post_store_wait_pop(&p->store, &batch, &name)) {
+        p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
+    }
+    phx__post_store_wait_splice(&batch, &p->waiting.ready);
+    p->waiting.ready = batch;
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
-    return p->outcomes.count > 0 || p->recv.abandoned != NULL || p->waiting.ready != NULL
-           || !phx__ring_is_empty(&p->boxes.local) || !phx__ring_is_empty(&p->rooms)
-           || !phx__ring_is_empty(&p->acks);
+    return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
+           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
 int phx__post_run(struct phx__post *p)

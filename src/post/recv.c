@@ -199,6 +199,7 @@ void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, u
     struct phx_message out;
 
     out.source = p->ids->at[source];
+    p->calls -= p->calls > 0;
     recv_show(p, m, &out);
 }
 
@@ -250,7 +251,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
- * of a frame that was not taken. So they are dropped; their sender asked for no outcome. */
+ * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
+ * had its time, the rest waits: the frame is to come again. */
 static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                            int flags)
 {
@@ -278,10 +280,17 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             return 0;
         if (why != 0)
             break; /* and all the rest */
-        if (recv_is_large(p, m.size))
-            p->counters.dropped++;
-        else
+        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+            p->recv.stopped = 1;
+            return 0;
+        }
+        p->calls--;
+        if (!recv_is_large(p, m.size)) {
             recv_show(p, &m, &out);
+        } else {
+            p->counters.dropped++;
+            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+        }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
     recv_took(p, in);
@@ -409,7 +418,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
         peer->ack.stuck = 0;
         peer->ack.gap = 0;
-    } else {
+    } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
             phx__post_sched_owe(p, peer, 1); /* and thereby close its window */
@@ -433,6 +442,7 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
+    p->recv.stopped = 0;
     if (peer == NULL) {
         p->counters.dropped++; /* no node to acknowledge to, or no memory: it comes again */
         return;
@@ -453,8 +463,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
-    return 0;
+    return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
 /* ---- Multicast frames */
@@ -478,6 +490,8 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
+    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = recv_hop(p, f, &d.target);
@@ -586,12 +600,16 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-static void recv_end(struct phx__post *p, struct phx__flow_record *r, int back)
+/* m: the record's message, if it has a token or came back. */
+static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
     if (r->body != NULL && r->body->release != NULL && back == 0)
         p->outcomes.promised--; /* it is released here, unless a link still holds it */
-    phx__post_box_outcome(p, r->token, back == 0 ? PHX_OK : PHX_ETOOBIG, back == 0 ? NULL : r->body,
-                      r->multicast, r->box->name);
+    m->body = back == 0 ? NULL : r->body;
+    if (r->token == 0 && back == 0)
+        phx__post_store_multicast_drop(&p->store, r->multicast);
+    else
+        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
     if (back == 0)
         r->box->retry_us = 0;
@@ -621,6 +639,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 {
     struct phx__flow_record r = *phx__post_flow_at(o, 0);
     int first = (r.flags & PHX__DATA_FIRST) != 0, last = (r.flags & PHX__DATA_LAST) != 0;
+    struct phx__message m;
     uint32_t place = 0;
     int here = a->return_count == 0 ? 0 : recv_came_back(a, o, &place);
     int back = here != 0 || first ? here : o->front_back;
@@ -634,6 +653,8 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
+    if (r.token != 0 || back != 0)
+        phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
@@ -641,7 +662,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     if (again)
         phx__post_box_landed(p, r.box);
     else if (last)
-        recv_end(p, &r, back);
+        recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
     return 0;

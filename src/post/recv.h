@@ -4,7 +4,8 @@
 #include "post/box.h"
 
 /* A DATA frame came: the whole frame as received, `frame_size` bytes, and decoded. Delivers, queues for
- * transit (even back, for a moment; the hop byte bounds that) or drops. 0, or PHX_EPROTO: close the link. */
+ * transit (even back, for a moment; the hop byte bounds that) or drops. 0; PHX_EPROTO: close the link;
+ * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
 /* The same for a CAST frame. */

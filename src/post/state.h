@@ -25,7 +25,7 @@ struct phx__post_ops {
     int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, int result);
+    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(void *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
     void (*wants)(void *ctx, uint32_t nbr);
@@ -37,6 +37,11 @@ struct phx__post_ops {
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
     void *(*begin)(void *ctx, const struct phx_message *m);
     void (*abandon)(void *ctx, void *buffer, size_t size);
+    /* So many messages without a token were lost since the last call, the last one to this name, because. */
+    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    /* How often the application may be called before this is asked again; 0: not in this step, of which
+     * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
+    uint32_t (*calls)(void *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -112,8 +117,8 @@ struct phx__outcome {
     uint64_t token; /* 0: only drop the body */
     int result;
     struct phx__block *body; /* NULL, or held until the outcome is reported */
-    struct phx__multicast *multicast; /* of a member of one: */
-    uint64_t to;
+    struct phx__multicast *multicast; /* of a member of one */
+    uint64_t to, tag;
 };
 
 /* A queue with room for all outcomes that were promised. */
@@ -121,6 +126,11 @@ struct phx__post_outcomes {
     struct phx__outcome *list;
     uint32_t first, count, capacity;
     size_t promised;
+    struct {
+        uint32_t count; /* messages without a token that were lost and not told; the last one: */
+        int result;
+        uint64_t to;
+    } lost;
 };
 
 /* Mailboxes by state; others are listed with their peer. */
@@ -140,6 +150,18 @@ struct phx__post_waiting {
     struct phx__waiter *room, *owner, *ready;
 };
 
+/* What comes later in a step is left some of the time that callbacks may take in all. */
+enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
+
+struct phx__post_recv {
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
+    size_t bytes;    /* memory for messages of which all is not here yet */
+    struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+    int unseen;           /* set by ops.message: nobody was shown the message */
+    int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
+};
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -157,6 +179,7 @@ struct phx__post {
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint32_t again_timer;
+    uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
     struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
@@ -168,13 +191,7 @@ struct phx__post {
         uint64_t copied;           /* bytes */
         struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
     } transit;
-    struct {
-        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-        uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
-        size_t bytes;    /* memory for messages of which all is not here yet */
-        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
-        int unseen;           /* set by ops.message: nobody was shown the message */
-    } recv;
+    struct phx__post_recv recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
         size_t bytes; /* accepted from this host and not acknowledged */

@@ -59,6 +59,20 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     return j != NULL && advert_adjacent(r, node, j) > 0;
 }
 
+/* Nobody advertises to us a way to our own neighbours. But a neighbour says how many neighbours it has: if
+ * there are more than ourselves and those that we reach through it, then some are reached without it. */
+int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint32_t v, behind = 0;
+
+    for (v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    }
+    return n != NULL && n->neighbours > 1 + behind;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -129,7 +143,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
     e->seq = d->seq;
     e->hops = d->hops;
     e->card_version = d->card_version;
-    if (with_card && d->card != NULL) {
+    if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
     }
@@ -226,18 +240,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short. */
-static int advert_collect(struct phx__route *r, const struct phx__route_nbr *n, const uint32_t *list,
-                          uint32_t count, uint32_t *put)
+/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
+ * *room was. All destinations have their turn, however often the first ones change. */
+static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
+                          uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i;
+    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
     for (i = 0; i < count; i++) {
-        uint32_t v = list == NULL ? i : list[i];
-        if ((r->table.at[v].flags & PHX__DEST_KNOWN) && advert_needs(r, v, n)
-            && advert_put(r, v, n->node, put) != 0)
-            failed = 1;
+        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
+        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+            continue;
+        if (*room == 0) {
+            n->from = v;
+            return 1;
+        }
+        *room -= size < *room ? size : *room;
+        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -247,16 +268,20 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
     uint32_t count = 0;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
 
+    if (room == 0 && n->dirty > 1)
+        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count);
+        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
-        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count);
+        failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
+                                &room);
     if (n->dirty && delegated)
-        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count);
+        failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
     n->dirty = failed ? 2 : 0;
     n->relinked = 0;
     if (count == 0)
@@ -291,7 +316,7 @@ static void advert_update_all(struct phx__route *r)
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
-    if (r->pace.look) /* memory was short: again, soon */
+    if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);

@@ -253,7 +253,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : d->feasible_seq + 1;
+    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
@@ -598,6 +599,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
     n->neighbourhood = b->around;
+    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -666,7 +668,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += ROUTE_CHECK_COST;
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -838,11 +840,30 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
 }
 
-static int route_is_forgettable(const struct phx__dest *d, uint64_t now)
+int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
-    return (d->flags & (PHX__DEST_KNOWN | PHX__DEST_DIRTY | PHX__DEST_CHANGED)) == PHX__DEST_KNOWN
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
-           && now / PHX__SECOND > d->since + ROUTE_FORGET / PHX__SECOND;
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
+           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+}
+
+void phx__route_forget(struct phx__route *r, uint32_t node)
+{
+    phx__route_table_clear(&r->table, node);
+    r->known--;
+}
+
+void phx__route_fit(struct phx__route *r, uint32_t size)
+{
+    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
+    r->delegate_known = r->undelegated.count = 0;
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -853,12 +874,13 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    for (i = 1; i < r->table.capacity && !route_is_forgettable(&r->table.at[i], now); i++)
-        ;
+    for (i = 1; i < r->table.capacity; i++)
+        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
+            && phx__route_is_forgettable(r, i))
+            break;
     if (i >= r->table.capacity)
         return PHX__NONE;
-    phx__route_table_clear(&r->table, i);
-    r->known--;
+    phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
 }

@@ -11,6 +11,8 @@ struct phx__route_ops {
     void *ctx;
     /* Sends entries to a neighbour as one message. */
     void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
+    size_t (*room)(void *ctx, uint32_t nbr);
     void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
@@ -32,6 +34,8 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
+    uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -135,6 +139,12 @@ PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 
+/* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
+PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -149,6 +159,8 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+/* Is there another way to this neighbour, as far as is known? */
+PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
 /* ---- For advert.c */
 

@@ -107,22 +107,9 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
     return (*server->policy_vtable)->choose(server->policy_vtable, cc, choices);
 }
 
-/* From now on the chosen one acts, so these two are never reached. */
-static uint32_t tls_no_exchange(const br_ssl_server_policy_class **self, unsigned char *data, size_t *size)
-{
-    (void)self, (void)data, (void)size;
-    return 0;
-}
-
-static size_t tls_no_sign(const br_ssl_server_policy_class **self, unsigned algorithm,
-                          unsigned char *data, size_t hash_size, size_t size)
-{
-    (void)self, (void)algorithm, (void)data, (void)hash_size, (void)size;
-    return 0;
-}
-
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose,
-                                                             tls_no_exchange, tls_no_sign };
+/* Then the chosen one acts, so the other two are never called. */
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
+                                                             NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {

@@ -20,8 +20,7 @@ struct phx__tls_files { /* PEM, all three or none */
 
 /* A node's set. Without files (ca NULL) it believes peers that have one of its keys; see phx__tls_keys.
  * PHX_EFILE, PHX_EACCES, PHX_EMFILE, PHX_EPEM (malformed, or of no use), PHX_EPAIR (certificate and key do
- * not fit), PHX_ECERT (own certificate not valid today, not by this CA, or not for signing), PHX_ENOMEM. May
- * block. */
+ * not fit), PHX_ECERT (own certificate not valid today, by no CA, or unfit), PHX_ENOMEM. May block. */
 PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem,
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */

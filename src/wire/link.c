@@ -28,6 +28,10 @@ static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
 };
 
+static const struct phx__field wire_pad[] = { /* 254 bytes each */
+    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
+};
+
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
@@ -75,6 +79,7 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
@@ -105,6 +110,9 @@ static int wire_is_sound(int type, const void *body)
 {
     const struct phx__hello *h = body;
     const struct phx__answer *a = body;
+    const struct phx__request *q = body;
+    const struct phx__suspect *u = body;
+    const struct phx__hand *give = body;
 
     switch (type) {
     case PHX__HELLO:
@@ -114,7 +122,9 @@ static int wire_is_sound(int type, const void *body)
         return wire_standing_is_sound(&a->own) && a->version != 0 && a->incarnation <= PHX__INCARNATION_MAX;
     case PHX__PROOF: return wire_standing_is_sound(&((const struct phx__proof *)body)->own);
     case PHX__REFUSE: return *(const int *)body != 0;
-    case PHX__HAND: return ((const struct phx__hand *)body)->first <= ((const struct phx__hand *)body)->last;
+    case PHX__REQUEST: return phx__wire_is_honest(q->incarnation, q->seq);
+    case PHX__SUSPECT: return phx__wire_is_honest(u->incarnation, u->seq);
+    case PHX__HAND: return give->first <= give->last && give->incarnation <= PHX__INCARNATION_MAX;
     case PHX__TRACE: return ((const struct phx__trace *)body)->number != 0;
     default: return 1;
     }

@@ -4,7 +4,7 @@
 #include "wire/wire.h"
 
 #define PHX__WIRE_MAGIC 0x31584850u /* "PHX1" */
-#define PHX__WIRE_VERSION 1u
+#define PHX__WIRE_VERSION 2u
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
@@ -16,6 +16,9 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
+};
+struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
+    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {

@@ -5,7 +5,7 @@
  * same version of it. Claims stay encoded: 100,000 of them are 2.4 MB, which only names needs, in a form of
  * its own.
  *
- *      flags | window | n | address 1 .. n | m | first last epoch, 1 .. m */
+ *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 #include "wire/route.h"
 
 /* Less credit than one page is not a window but a way to make senders crawl. */
@@ -13,8 +13,8 @@
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
-/* A card with no address and no claim: flags, window, and the two counts. */
-#define WIRE_CARD_MIN 10u
+/* A card with no label, no address and no claim: flags, window, and the three counts. */
+#define WIRE_CARD_MIN 11u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
 #define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
 
@@ -31,7 +31,7 @@ static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
-    return WIRE_CARD_MIN + (size_t)address_count * WIRE_ADDRESS_MAX
+    return WIRE_CARD_MIN + (PHX_LABEL - 1) + (size_t)address_count * WIRE_ADDRESS_MAX
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
@@ -56,6 +56,8 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
+    phx__buf_put_u8(w, (uint8_t)strlen(head->label));
+    phx__buf_put_bytes(w, head->label, strlen(head->label));
     for (i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
@@ -89,6 +91,16 @@ static int wire_claims_are_sound(const struct phx__card *card)
     return 1;
 }
 
+int phx__wire_route_label_is_sound(const char *label, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
+            return 0;
+    return size < PHX_LABEL;
+}
+
 int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 {
     return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
@@ -99,12 +111,18 @@ int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
+    const uint8_t *label;
     uint32_t i;
 
     memset(card, 0, sizeof *card);
     phx__buf_reader_init(&r, data, size);
     card->flags = (uint8_t)(phx__buf_get_u8(&r) & WIRE_CARD_FLAGS);
     card->window = phx__buf_get_u32(&r);
+    i = phx__buf_get_u8(&r);
+    label = phx__buf_get_bytes(&r, i);
+    if (r.bad || !phx__wire_route_label_is_sound((const char *)label, i))
+        return PHX_EPROTO;
+    memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
     if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
@@ -193,8 +211,7 @@ static const struct phx__field wire_entry[] = {
 
 static int wire_entry_is_sound(const struct phx__entry *e)
 {
-    /* Its owner must be able to rise above these. */
-    if (e->incarnation > PHX__INCARNATION_MAX || e->seq > PHX__SEQ_MAX)
+    if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
     if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
@@ -249,5 +266,5 @@ int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary
     if (!r->bad && r->left == 0)
         return 0;
     phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad ? PHX_EPROTO : 1;
+    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
 }

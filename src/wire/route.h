@@ -9,11 +9,13 @@ struct phx__claim {
 };
 #define PHX__CARD_RELAYS 1u
 #define PHX__CARD_LEFT 2u
+#define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
 struct phx__card {
     uint8_t flags;   /* PHX__CARD_* */
     uint32_t window; /* credit it gives a sender at first */
+    char label[PHX_LABEL];
     uint8_t address_count;
     struct phx_address address[PHX__CARD_ADDRESSES];
     uint32_t claim_count;
@@ -25,6 +27,7 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
 PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
+PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
 /* One line of a routing update. */

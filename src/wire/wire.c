@@ -96,6 +96,11 @@ void phx__wire_end(struct phx__writer *w, size_t start)
     phx__wire_end_head(w, start, 0);
 }
 
+int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
+{
+    return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
+}
+
 int phx__wire_open(const struct phx__frame *f, int type, struct phx__reader *r)
 {
     phx__buf_reader_init(r, f->body, f->size);

@@ -17,6 +17,7 @@
  * last word, since its victim could not rise above it. */
 #define PHX__SEQ_MAX 0x80000000u
 #define PHX__INCARNATION_MAX (((uint64_t)1 << 63) - 1)
+PHX_PRIVATE int phx__wire_is_honest(uint64_t incarnation, uint32_t seq); /* neither is beyond its bound */
 
 /* Every frame: u32 size of what follows this field, u8 type, u8 flags, u8 hops, u8 zero, body. hops is the
  * number of links the frame may still cross; 0 in frames that stay on their link. */
@@ -37,6 +38,7 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
+    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif

@@ -203,14 +203,14 @@ static struct client *client_of(struct lab *lab, uint64_t serial)
     return NULL;
 }
 
-static void on_done(phx *p, uint64_t token, int result, void *user)
+static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct lab *lab = user;
     uint64_t whose = token >> 8 & 0xffffffffffffu;
     unsigned which = token & 0xff;
     struct client *c;
 
-    (void)p;
+    (void)p, (void)to, (void)tag;
     if (token >> 56 == TAG_TALK) {
         if (result == 0)
             lab->talk[which].delivered++;

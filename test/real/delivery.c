@@ -182,11 +182,11 @@ static void on_message(phx *p, const struct phx_message *m, void *user)
     n->r->heard[m->from]++;
 }
 
-static void on_done(phx *p, uint64_t token, int result, void *user)
+static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct node *n = user;
 
-    (void)p;
+    (void)p, (void)to, (void)tag;
     if (token == 0 || token > n->r->tokens || (n->told[token] & 1)) {
         n->r->second_outcomes++;
         return;

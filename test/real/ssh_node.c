@@ -58,9 +58,9 @@ static void on_message(phx *p, const struct phx_message *m, void *user)
     h->last[m->from] = number;
 }
 
-static void on_done(phx *p, uint64_t token, int result, void *user)
+static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
-    (void)p;
+    (void)p, (void)to, (void)tag;
     fprintf(((struct host *)user)->out, "done %u %s\n", (unsigned)token, phx_strerror(result));
 }
 

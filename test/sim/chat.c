@@ -635,6 +635,8 @@ void chat_heard(struct sim *s, uint32_t host, const struct phx_message *in)
     c->heard[host] += in->size;
     if (ledger_heard(&c->ledger, life_of(s, host), number, in, right, is_alive, s) != 0)
         blame(s);
+    else if (number != LEDGER_NONE && c->ledger.at[number].heard_at == 0)
+        c->ledger.at[number].heard_at = s->w->now;
     if (c->plan.flee_one_in && name >= fixed && name < c->names && rnd(s, c->plan.flee_one_in) == 0)
         chat_move(s, name - fixed, (uint32_t)rnd(s, s->w->host_count), (int64_t)(1 + rnd(s, 20 * MS)));
 }
@@ -651,12 +653,16 @@ static void told(struct sim *s, uint32_t host, uint64_t number, uint64_t left, i
         return;
     t->untold--;
     t->untold_bytes -= c->ledger.at[number].size;
-    t->expired += result == PHX_EEXPIRED;
-    t->expired_bytes += result == PHX_EEXPIRED ? c->ledger.at[number].size : 0;
+    t->expired += (unsigned)ledger_expired(result);
+    t->expired_bytes += ledger_expired(result) ? c->ledger.at[number].size : 0;
 }
 
-void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result)
+void chat_outcome(struct sim *s, uint32_t host, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
+    struct ledger *l = s->chat ? &s->chat->ledger : NULL;
+
+    if (l && token - 1 < l->count && (tag != token || l->at[token - 1].name != name_find(s->chat, to)))
+        ledger_fault(l, LEDGER_CORRUPT, token - 1, "its outcome names another message");
     if (s->chat)
         told(s, host, token - 1 < s->chat->ledger.count ? token - 1 : LEDGER_NONE, LEDGER_NONE, result);
 }
@@ -846,6 +852,20 @@ uint64_t chat_failed_to(const struct sim *s, uint32_t b)
 
     for (i = 0; c && i < c->ledger.count; i++)
         n += c->ledger.at[i].name == name_find(c, b * 10u) && c->ledger.at[i].outcome < 0;
+    return n;
+}
+
+size_t chat_delays(const struct sim *s, uint32_t a, uint32_t b, uint64_t since, uint64_t *out, size_t most)
+{
+    const struct sim_chat *c = s->chat;
+    uint32_t name = c ? name_find(c, b * 10u) : 0;
+    size_t i, n = 0;
+
+    for (i = 0; c && i < c->ledger.count && n < most; i++) {
+        const struct ledger_message *m = &c->ledger.at[i];
+        if (m->host == a && m->name == name && m->at >= since)
+            out[n++] = (m->heard_at ? m->heard_at : s->w->now) - m->at;
+    }
     return n;
 }
 

@@ -60,6 +60,9 @@ uint64_t chat_refused(const struct sim *s); /* casts that were told PHX_EAGAIN *
 uint64_t chat_mute(const struct sim *s);   /* of them: without a token, in bursts */
 uint64_t chat_failed(const struct sim *s); /* those that ended otherwise than PHX_OK */
 uint64_t chat_failed_to(const struct sim *s, uint32_t b); /* ... of those to host b's own name */
+/* How long the messages from host a to b's own name took that were sent since then, at most so many; one
+ * that was not heard counts until now. How many. */
+size_t chat_delays(const struct sim *s, uint32_t a, uint32_t b, uint64_t since, uint64_t *out, size_t most);
 /* Bars "STORY lost", "doubled", "reordered", "without outcome" and "corrupt", limit 0; fails the
  * world if one is short. Waits for the outcomes first, limit_us at most. */
 void chat_bars(struct sim *s, const char *story, uint64_t limit_us);
@@ -67,7 +70,7 @@ void chat_free(struct sim *s);
 
 /* Called by the host code of scenario.c. */
 void chat_heard(struct sim *s, uint32_t host, const struct phx_message *m);
-void chat_outcome(struct sim *s, uint32_t host, uint64_t token, int result);
+void chat_outcome(struct sim *s, uint32_t host, uint64_t token, uint64_t to, uint64_t tag, int result);
 void chat_member(struct sim *s, uint32_t host, uint64_t token, uint64_t to, int result, uint64_t left);
 void chat_writable(struct sim *s, uint32_t host, uint64_t to);
 void chat_conflict(struct sim *s, uint32_t host, struct phx_range range);

@@ -644,9 +644,7 @@ uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder)
 
 size_t check_dead_bytes(const struct check *c, uint32_t host)
 {
-    (void)c;
-    (void)host;
-    return 0;
+    return c->views[host].p ? dead_bytes(c->views[host].p, 0) : 0;
 }
 
 void check_sha(const void *data, size_t size, unsigned char out[32])
@@ -662,7 +660,7 @@ void check_hmac(const void *data, size_t size, unsigned char out[32])
 {
     struct phx__hmac h;
 
-    phx__sha_hmac_init(&h, NULL, 0);
+    phx__sha_key_init(&h, NULL, 0);
     phx__sha_add(&h.inner, data, size);
     phx__sha_hmac_end(&h, out);
 }

@@ -97,7 +97,7 @@ void check_bounds(const struct check *c, uint32_t host, const struct phx_config 
 struct check_told {
     uint64_t untold, untold_bytes;   /* no outcome yet */
     uint64_t mute, mute_bytes;       /* were sent and will have none */
-    uint64_t expired, expired_bytes; /* PHX_EEXPIRED: some of it may be under way nevertheless */
+    uint64_t expired, expired_bytes; /* their time was over: some of it may be under way nevertheless */
 };
 /* phx_pending, the queues behind it and what the host was told agree: fails the world if not. */
 void check_pending(const struct check *c, uint32_t host, const struct check_told *t);

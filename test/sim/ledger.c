@@ -238,18 +238,23 @@ int ledger_heard(struct ledger *l, uint32_t receiver, uint64_t number, const str
     return err;
 }
 
+int ledger_expired(int result)
+{
+    return result == PHX_EEXPIRED || result == PHX_ENOOWNER || result == PHX_ENOROUTE;
+}
+
 static const char *judge_outcome(const struct ledger_message *m, int result, uint64_t now,
                                  uint64_t failed_at)
 {
     if (result == PHX_ECANCELLED ? m->cancelled == 0 : m->cancelled == 1)
         return "cancelled, and not told so, or the other way round";
-    if (result == PHX_EEXPIRED && (m->limit_at == 0 || now < m->limit_at))
+    if (ledger_expired(result) && (m->limit_at == 0 || now < m->limit_at))
         return "it expired before its limit";
     if (result == PHX_EFAILED && failed_at < m->at)
         return "it failed, and nobody has failed since it was sent";
     if (result == PHX_ECLOSED && failed_at == UINT64_MAX)
         return NULL; /* it leaves */
-    if (result != PHX_OK && result != PHX_ECANCELLED && result != PHX_EEXPIRED
+    if (result != PHX_OK && result != PHX_ECANCELLED && !ledger_expired(result)
         && result != PHX_EFAILED && result != PHX_ENOMEM)
         return "an outcome that no send can have";
     return NULL;

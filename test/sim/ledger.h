@@ -12,7 +12,7 @@
  *   whole      bytes, size, sender, tag and name are those that were sent, and who hears it holds
  *              the name at that moment
  *   told       each message has one outcome; PHX_OK only after a delivery, and nothing comes after
- *              it; PHX_EEXPIRED only after its limit; PHX_ECANCELLED only if it was cancelled, and
+ *              it; that it expired only after its limit; PHX_ECANCELLED only if it was cancelled, and
  *              then it never arrives; PHX_EFAILED only if somebody has failed in the sender's eyes since
  *              it was sent, or left, or if the sender leaves itself; of a cast it is told for each
  *              member, with the right number of those that are still to come
@@ -34,7 +34,7 @@
 #define LEDGER_UNTOLD 1 /* as an outcome; real ones are 0 or negative */
 
 struct ledger_message {
-    uint64_t at;
+    uint64_t at, heard_at;       /* heard_at 0: not yet */
     uint64_t limit_at;           /* not to expire before; 0: never */
     uint32_t source, host, name; /* the sender's life and host; which of the names */
     uint32_t heard_by;           /* the life that heard it last */
@@ -85,6 +85,8 @@ int ledger_excuses(const struct ledger *l, uint32_t source, uint32_t receiver);
  * holds it. 0, or -1 and the fault is counted. */
 int ledger_heard(struct ledger *l, uint32_t receiver, uint64_t number, const struct phx_message *in,
                  int is_addressed, int (*is_alive)(void *ctx, uint32_t life), void *ctx);
+/* Does this outcome say that a time limit passed? */
+int ledger_expired(int result);
 /* An outcome, told to that life at that time; failed_at: when somebody failed last in its eyes. left:
  * how many it says are to come of the cast; LEDGER_NONE: it is not told as a cast's. */
 int ledger_outcome(struct ledger *l, uint32_t life, uint64_t number, uint64_t left, int result,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIAR_VERSION 1
 #define LIAR_AGAIN 20000u /* us from a link that was closed to the next dial */
 #define LIAR_PART 60000u  /* bytes of a card in one frame */
 
@@ -87,7 +86,7 @@ static void put_card(struct liar *l, int flags, uint32_t count, uint64_t first, 
 
     liar_put(l, (uint64_t)flags, 1);
     liar_put(l, 65536, 4);
-    liar_put(l, 0, 1);
+    liar_put(l, 0, 2); /* no label, no address */
     liar_put(l, count, 4);
     for (i = 0; i < count; i++) {
         liar_put(l, first + 2 * (uint64_t)i, 8);
@@ -142,8 +141,8 @@ static void hello(struct liar *l)
     check_sha("phoenix", 7, cluster);
     liar_head(l, LIAR_HELLO, 0, 0);
     liar_put(l, 0x31584850, 4);
-    liar_put(l, LIAR_VERSION, 2);
-    liar_put(l, LIAR_VERSION, 2);
+    liar_put(l, 1, 2); /* versions: the frames here are of the newest */
+    liar_put(l, 99, 2);
     liar_bytes(l, cluster, 8);
     liar_put(l, 0, 4);
     liar_bytes(l, l->id.b, 16);
@@ -185,11 +184,11 @@ static void hang_up(struct liar *l, uint64_t now)
 {
     const struct phx_os *os = &l->w->hosts[l->host].os;
 
-    if (l->handle >= 0)
-        os->close(os->world, l->handle);
+    l->closed += l->state == LIAR_UP;
+    os->close(os->world, l->handle);
     l->handle = -1;
     l->state = LIAR_AWAY;
-    l->dial_at = now + LIAR_AGAIN;
+    l->dial_at = l->over ? WORLD_NEVER : now + LIAR_AGAIN;
     l->out_size = l->out_sent = l->got = 0;
 }
 
@@ -231,7 +230,6 @@ static int take(struct liar *l)
         if (l->state == LIAR_ASKS && size > 0 && l->got >= size) {
             proof(l, size);
             l->state = LIAR_UP;
-            l->ups++;
             l->say_at = l->w->now;
         }
     } while (n > 0);
@@ -253,7 +251,6 @@ static int send_out(struct liar *l)
         if (n <= 0)
             return -1;
         l->out_sent += (size_t)n;
-        l->sent += (uint64_t)n;
     }
     if (l->out_sent == l->out_size)
         l->out_size = l->out_sent = 0;

@@ -27,8 +27,9 @@ struct liar {
     void (*say)(struct liar *l); /* puts frames, and sets say_at: when to be called again */
     uint64_t say_at, turns;      /* turns: how often it was called before */
     uint32_t seq, version;       /* of its own entry and card */
+    uint64_t closed;             /* how often the victim ended the link */
+    int over;                    /* 1: it does not dial again */
     int deaf;                    /* 1: it reads nothing while the link is up */
-    uint64_t ups, sent;          /* links that were up; bytes */
     unsigned char in[256], hello[60];
     size_t got;
     unsigned char *out;

@@ -51,14 +51,14 @@ static void node_message(phx *p, const struct phx_message *m, void *user)
     chat_heard(n->s, n->host, m);
 }
 
-static void node_done(phx *p, uint64_t token, int result, void *user)
+static void node_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct sim_node *n = user;
 
     (void)p;
     n->outcomes++;
     world_hash(n->s->w, token, (uint64_t)(int64_t)result);
-    chat_outcome(n->s, n->host, token, result);
+    chat_outcome(n->s, n->host, token, to, tag, result);
 }
 
 static void node_member(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user)

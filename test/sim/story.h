@@ -14,7 +14,7 @@ struct story {
 extern const struct story stories[];          /* the last has no name */
 extern const struct story delivery_stories[]; /* likewise; told in delivery.c */
 extern const struct story detect_stories[];   /* likewise; told in detect.c */
-extern const struct story lie_stories[];      /* likewise; told in lies.c */
+extern const struct story lie_stories[];      /* likewise; told in lies_said.c */
 const struct story *story_find(const char *name);
 
 /* Told in campaign.c. */
@@ -23,6 +23,19 @@ void tell_determinism(struct sim *s);
 
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
+
+/* Told in door.c. */
+void tell_strangers(struct sim *s);
+void tell_full_hub(struct sim *s);
+void tell_full_accepts(struct sim *s);
+
+/* Told in slow.c. */
+void tell_slow(struct sim *s);
+void tell_slow_fast(struct sim *s);
+/* Told in holes.c. */
+void tell_hole(struct sim *s);
+void tell_flaky(struct sim *s);
+void tell_late_ends(struct sim *s);
 
 /* Told in traces.c. */
 void tell_traces(struct sim *s);

@@ -447,7 +447,7 @@ static void on_deliver(struct world *w, uint32_t ref)
         arm(w, ref, to->due->at);
         return;
     }
-    if (world_blocked(w, from->host, to->host)) {
+    if (world_swallows(w, from->host, to->host, to->due->size)) {
         deliver_stalled(w, ref);
         return;
     }
@@ -457,7 +457,8 @@ static void on_deliver(struct world *w, uint32_t ref)
         deliver_to_nobody(w, ref);
         return;
     }
-    while (to->due && to->due->at <= w->now)
+    while (to->due && to->due->at <= w->now
+           && !world_swallows(w, from->host, to->host, to->due->size))
         arrive(w, ref, to->due);
     watch_acks(w, ref);
     refresh_end(w, to);

@@ -393,6 +393,13 @@ static int os_wake(void *world)
     return 0;
 }
 
+static uint64_t os_now(void *world)
+{
+    struct world_host *h = world;
+
+    return h->w->now + h->spent_us;
+}
+
 void world_os_init(struct world_host *h)
 {
     struct phx_os *os = &h->os;
@@ -415,6 +422,7 @@ void world_os_init(struct world_host *h)
     os->recvv = os_recvv;
     os->fd = os_fd;
     os->wake = os_wake;
+    os->now = os_now;
 }
 
 int world_join_pipe(struct world *w, uint32_t a, uint32_t b, int *handle_a, int *handle_b)

@@ -160,7 +160,12 @@ static void step_host(struct world *w, struct world_host *h)
         return;
     }
     h->steps++;
+    h->spent_us = 0;
     left = h->app.step(h->app.state, w->now);
+    if (h->spent_us > h->spent_most)
+        h->spent_most = h->spent_us;
+    if (h->spent_us)
+        h->stalled_until = w->now + h->spent_us;
     if (left < 0)
         world_fail(w, "host %u: step returned %d (%s)", (unsigned)h->index, left,
                    phx_strerror(left));
@@ -380,6 +385,11 @@ void world_power(struct world *w, uint32_t host, int on)
     h->powered = on;
 }
 
+void world_spend(struct world *w, uint32_t host, uint64_t us)
+{
+    w->hosts[host].spent_us += us;
+}
+
 void world_stall(struct world *w, uint32_t host, uint64_t us)
 {
     struct world_host *h = &w->hosts[host];
@@ -418,6 +428,12 @@ int world_blocked(const struct world *w, uint32_t a, uint32_t b)
     if (w->hosts[a].group != w->hosts[b].group)
         return 1;
     return w->pairs && (w->pairs[pair_index(w, a, b)] & WORLD_PAIR_CUT);
+}
+
+int world_swallows(const struct world *w, uint32_t a, uint32_t b, uint32_t bytes)
+{
+    return world_blocked(w, a, b)
+           || (w->pairs && (w->pairs[pair_index(w, a, b)] & WORLD_PAIR_HOLE) && bytes > w->o.hole_bytes);
 }
 
 /* The walls only; whether b listens is b's affair. A host behind a NAT is dialled from inside

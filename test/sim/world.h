@@ -150,6 +150,7 @@ struct world_host {
     struct world_rng rng;
     uint64_t step_at; /* the one step event that counts */
     uint64_t stalled_until;
+    uint64_t spent_us, spent_most; /* by callbacks of the step at hand, and of any; see world_spend */
     struct world_slot *slots;
     uint32_t slot_count, slot_capacity, handles;
     int free_slot, ready_first, ready_last;
@@ -173,6 +174,7 @@ struct world_options {
     uint32_t bytes_per_ms;   /* bandwidth per direction; 0: no limit */
     uint32_t backlog;        /* connections waiting for accept, per listener */
     uint32_t delay_min_us, delay_max_us; /* from the reason to step to the step */
+    uint32_t hole_bytes;     /* see WORLD_PAIR_HOLE */
     uint64_t tcp_timeout_us; /* no acknowledgement for this long: ETIMEDOUT */
     uint64_t events_max;     /* the run stops there, as a failure */
     int reject;              /* firewalls answer with a refusal instead of silence */
@@ -180,6 +182,7 @@ struct world_options {
 
 #define WORLD_PAIR_CUT 1u     /* bytes from a to b vanish */
 #define WORLD_PAIR_FORBID 2u  /* a may not dial b */
+#define WORLD_PAIR_HOLE 4u    /* segments from a to b of more than o.hole_bytes vanish */
 
 #define WORLD_PAGE 4096u /* streams per page: pages never move */
 
@@ -246,6 +249,8 @@ void world_crash(struct world *w, uint32_t host);
 void world_end(struct world *w, uint32_t host);
 /* Power: off takes the process with it and says nothing to anybody. */
 void world_power(struct world *w, uint32_t host, int on);
+/* A callback takes this long: os.now goes on meanwhile, and the next step comes that much later. */
+void world_spend(struct world *w, uint32_t host, uint64_t us);
 /* No steps for a while. */
 void world_stall(struct world *w, uint32_t host, uint64_t us);
 /* WORLD_PAIR_* from a to b, on or off. */
@@ -255,6 +260,8 @@ void world_reset_pair(struct world *w, uint32_t a, uint32_t b);
 /* A connected pair of handles, for phx_adopt. 0 or PHX_EMFILE. */
 int world_join_pipe(struct world *w, uint32_t a, uint32_t b, int *handle_a, int *handle_b);
 
+/* A segment of so many bytes from a to b vanishes on its way. */
+int world_swallows(const struct world *w, uint32_t a, uint32_t b, uint32_t bytes);
 /* Do bytes get from a to b now? And would b get a request for a connection from a? */
 int world_blocked(const struct world *w, uint32_t a, uint32_t b);
 int world_may_dial(const struct world *w, uint32_t a, uint32_t b);

@@ -51,7 +51,7 @@ struct mail {
 };
 
 struct outcome {
-    uint64_t token;
+    uint64_t token, to, tag;
     int result;
 };
 
@@ -140,13 +140,15 @@ static inline void saw_message(phx *p, const struct phx_message *m, void *user)
         n->hook(n, m);
 }
 
-static inline void saw_done(phx *p, uint64_t token, int result, void *user)
+static inline void saw_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct node *n = user;
 
     (void)p;
     n->outcomes = one_more(n->outcomes, n->outcome_count, sizeof *n->outcomes);
     n->outcomes[n->outcome_count].token = token;
+    n->outcomes[n->outcome_count].to = to;
+    n->outcomes[n->outcome_count].tag = tag;
     n->outcomes[n->outcome_count++].result = result;
 }
 
@@ -317,6 +319,8 @@ static inline void finish_all(struct node *n, int count)
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
+static uint64_t host_ahead; /* of the real time: a test need not wait until a second is over */
+
 static struct pollfd host_fds[20000];
 static int host_first[sizeof hosts / sizeof hosts[0] + 1];
 
@@ -361,11 +365,11 @@ static inline void host_serve(struct node *n, const struct pollfd *fds, int coun
 static inline void turn(int timeout)
 {
     struct node *list[sizeof hosts / sizeof hosts[0]];
-    int i, count = host_count, n = host_collect(phx_now_us(), &timeout);
+    int i, count = host_count, n = host_collect(phx_now_us() + host_ahead, &timeout);
     uint64_t now;
 
     poll(host_fds, (nfds_t)n, timeout);
-    now = phx_now_us();
+    now = phx_now_us() + host_ahead;
     memcpy(list, hosts, sizeof list[0] * (size_t)count);
     for (i = 0; i < count; i++)
         if (list[i]->p != NULL)

@@ -80,8 +80,11 @@ struct world {
     size_t emitted_to[NODES];
     int frozen; /* wires deliver nothing */
     struct {
-        int count, result;
+        int count, result, asked; /* asked: with name `to` and this tag, which the outcome repeats */
+        uint64_t to, tag;
     } token[TOKENS];
+    uint64_t lost; /* messages without a token */
+    int lost_result;
     uint64_t tokens;
     int released[TOKENS];
     uint64_t writable, writable_name;
@@ -330,6 +333,13 @@ static inline void op_abandon(void *ctx, void *buffer, size_t size)
     n->w->begun_errors += !begun_ends(n, buffer, size);
 }
 
+/* Time is never short here. */
+static inline uint32_t op_calls(void *ctx, int share)
+{
+    (void)ctx, (void)share;
+    return 1000;
+}
+
 static inline void op_message(void *ctx, const struct phx_message *m)
 {
     struct node *n = ctx;
@@ -384,10 +394,12 @@ static inline void op_message(void *ctx, const struct phx_message *m)
     }
 }
 
-static inline void op_done(void *ctx, uint64_t token, int result)
+static inline void op_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     struct node *n = ctx;
 
+    n->w->name_errors += n->w->token[token].asked
+                         && (n->w->token[token].to != to || n->w->token[token].tag != tag);
     n->w->token[token].count++;
     n->w->token[token].result = result;
     if (n->w->on_done != NULL)
@@ -410,7 +422,17 @@ static inline void op_member(void *ctx, uint64_t token, uint64_t to, int result,
     n->w->member_to[n->w->members % NAMES] = to;
     n->w->member_result[n->w->members++ % NAMES] = result;
     n->w->member_left = left;
-    op_done(ctx, token, result);
+    n->w->token[token].asked = 0;
+    op_done(ctx, token, to, 0, result);
+}
+
+static inline void op_lost(void *ctx, uint32_t count, uint64_t to, int result)
+{
+    struct node *n = ctx;
+
+    (void)to;
+    n->w->lost += count;
+    n->w->lost_result = result;
 }
 
 static inline void op_writable(void *ctx, uint64_t name)
@@ -467,6 +489,9 @@ static inline int send_size(struct node *n, uint64_t name, size_t size, uint64_t
     m.from = (uint64_t)n->self;
     m.tag = n->sent[name];
     m.token = token;
+    w->token[token].asked = token != 0;
+    w->token[token].to = name;
+    w->token[token].tag = m.tag;
     m.time_limit_us = limit;
     m.iov = iov;
     m.iov_count = 3;
@@ -549,6 +574,8 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.member = op_member;
     ops.begin = op_begin;
     ops.abandon = op_abandon;
+    ops.lost = op_lost;
+    ops.calls = op_calls;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
 

@@ -233,6 +233,12 @@ static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry 
     host_send(h, nbr, n);
 }
 
+static inline size_t host_room(void *ctx, uint32_t nbr)
+{
+    (void)ctx, (void)nbr;
+    return SIZE_MAX;
+}
+
 static inline void host_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
     struct host *h = ctx;
@@ -304,6 +310,7 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
     ops.request = host_request;
     ops.beat = host_beat;
     ops.summary = host_summary;
+    ops.room = host_room;
     h->w = w;
     h->rank = rank;
     h->alive = 1;

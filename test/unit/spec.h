@@ -28,12 +28,12 @@
 #include <string.h>
 
 #define SPEC_WHY 200
-#define SPEC_CARD_MAX 2400850u
+#define SPEC_CARD_MAX 2400883u
 
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
     SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
-    SPEC_HAND, SPEC_TRACE, SPEC_TYPES
+    SPEC_HAND, SPEC_TRACE, SPEC_PAD, SPEC_TYPES
 };
 
 struct spec_counts {
@@ -271,10 +271,17 @@ static int spec_claims(struct spec_side *s, struct spec_in *in, uint64_t count)
 static int spec_card(struct spec_side *s, const unsigned char *data, size_t size)
 {
     struct spec_in in = spec_open(data, size);
+    const unsigned char *label;
     uint64_t window, count, i;
 
     spec_take(&in, 1);
     window = spec_uint(&in, 4);
+    count = spec_uint(&in, 1);
+    label = spec_take(&in, (size_t)count);
+    for (i = 0; i < count && !in.bad; i++) {
+        if (i >= 32 || label[i] < 32 || label[i] > 126 || label[i] == 34 || label[i] == 92)
+            return spec_no(s, "byte %u of a card's label", (unsigned)i);
+    }
     count = spec_uint(&in, 1);
     if (in.bad || window < 4096)
         return spec_no(s, "a card's window is %lu", (unsigned long)window);
@@ -391,7 +398,7 @@ static int spec_card_part(struct spec_side *s, struct spec_in *in)
 
     if (in->bad || size == 0)
         return spec_no(s, "CARD without data");
-    if (version == 0 || total < 10 || total > SPEC_CARD_MAX || offset + size > total)
+    if (version == 0 || total < 11 || total > SPEC_CARD_MAX || offset + size > total)
         return spec_no(s, "CARD version %lu, %lu bytes at %lu of %lu", (unsigned long)version,
                        (unsigned long)size, (unsigned long)offset, (unsigned long)total);
     if (s->alone)
@@ -416,9 +423,12 @@ static int spec_card_part(struct spec_side *s, struct spec_in *in)
 
 static int spec_request(struct spec_side *s, struct spec_in *in)
 {
+    uint64_t incarnation, seq;
+
     spec_take(in, 16);
-    spec_take(in, 12);
-    return spec_end(s, in, "REQUEST");
+    incarnation = spec_uint(in, 8);
+    seq = spec_uint(in, 4);
+    return spec_end(s, in, "REQUEST") && spec_life(s, incarnation, seq);
 }
 
 static int spec_beat(struct spec_side *s, struct spec_in *in)
@@ -440,7 +450,7 @@ static int spec_summary(struct spec_side *s, struct spec_in *in)
         hops = spec_uint(in, 1);
         if (in->bad)
             return spec_no(s, "a line of SUMMARY is cut off");
-        if (!spec_whose(s, id, hops, incarnation, seq))
+        if (!spec_life(s, incarnation, seq) || !spec_whose(s, id, hops, incarnation, seq))
             return 0;
         s->counts.lines++;
     }
@@ -581,10 +591,13 @@ static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
 
 static int spec_suspect(struct spec_side *s, struct spec_in *in)
 {
+    uint64_t incarnation, seq;
+
     spec_take(in, 16);
-    spec_take(in, 12);
+    incarnation = spec_uint(in, 8);
+    seq = spec_uint(in, 4);
     spec_take(in, 16);
-    return spec_end(s, in, "SUSPECT");
+    return spec_end(s, in, "SUSPECT") && spec_life(s, incarnation, seq);
 }
 
 static int spec_probe(struct spec_side *s, struct spec_in *in)
@@ -608,17 +621,17 @@ static int spec_trace(struct spec_side *s, struct spec_in *in, unsigned flags)
 
 static int spec_hand(struct spec_side *s, struct spec_in *in)
 {
-    uint64_t first, last;
+    uint64_t incarnation, first, last;
 
     spec_take(in, 16);
     spec_take(in, 16);
-    spec_take(in, 8);
+    incarnation = spec_uint(in, 8);
     first = spec_uint(in, 8);
     last = spec_uint(in, 8);
     spec_take(in, 8);
     if (first > last)
         return spec_no(s, "HAND of names that end before they begin");
-    return spec_end(s, in, "HAND");
+    return spec_end(s, in, "HAND") && spec_life(s, incarnation, 0);
 }
 
 /* ---- Sections 2 and 3: frames and their order */
@@ -645,11 +658,12 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_CAST: return spec_cast(s, &in, flags);
     case SPEC_HAND: return spec_hand(s, &in);
     case SPEC_TRACE: return spec_trace(s, &in, flags);
+    case SPEC_PAD: return size == 1524 ? 1 : spec_no(s, "PAD of %lu bytes", (unsigned long)size);
     default: return spec_no(s, "type %u", type);
     }
 }
 
-/* The table of states, seen from the sender: HELLO and PROOF, or ANSWER, and then it is up. */
+/* The table of states, seen from the sender: perhaps PAD, HELLO and PROOF, or ANSWER, and then it is up. */
 static int spec_order(struct spec_side *s, unsigned type)
 {
     if (s->alone)
@@ -658,6 +672,9 @@ static int spec_order(struct spec_side *s, unsigned type)
         return spec_no(s, "a frame after REFUSE");
     if (type == SPEC_REFUSE) {
         s->over = 1;
+    } else if (type == SPEC_PAD) {
+        if (s->started || s->counts.frames[SPEC_PAD] > 0)
+            return spec_no(s, "a PAD behind the first frame");
     } else if (!s->started) {
         if (type != SPEC_HELLO && type != SPEC_ANSWER)
             return spec_no(s, "the first frame is of type %u", type);

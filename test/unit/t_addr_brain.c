@@ -234,6 +234,42 @@ static void test_observations(void)
     }
 }
 
+static void test_forgotten(void)
+{
+    /* Goal: an address that was learnt and gave way to others is believed again when two peers see it again,
+     * not one; and a peer that sees what is known has taken back what it saw before. */
+    struct rig r;
+    int i;
+
+    rig_init(&r);
+    dials(&r, 1, 1, 80);
+    dials(&r, 2, 2, 80);
+    for (i = 0; i < 8; i++)
+        check(dials(&r, 3, 3, 100 + i) == 0 && dials(&r, 4, 4, 100 + i) == 1, "learnt");
+    ok(dials(&r, 5, 5, 80) == 0, "one peer's word is hearsay again");
+    ok(dials(&r, 6, 6, 80) == 1, "two are not");
+    rig_init(&r);
+    dials(&r, 1, 1, 80);
+    dials(&r, 2, 2, 90);
+    dials(&r, 3, 3, 90);
+    dials(&r, 1, 1, 90);
+    ok(dials(&r, 4, 4, 80) == 0, "an observation does not outlive the next one");
+}
+
+static void test_given(void)
+{
+    /* Goal: an address that the host tells after it was learnt does not give way any more. */
+    struct phx_address a = parse("tcp://5.5.5.5:80");
+    struct rig r;
+
+    rig_init(&r);
+    dials(&r, 1, 1, 80);
+    dials(&r, 2, 2, 80);
+    TOLD(&r, "tcp://5.5.5.5:80*");
+    ok(phx__node_addr_add(&r.a, &a) == 0, "no news");
+    TOLD(&r, "tcp://5.5.5.5:80");
+}
+
 static void test_giving_way(void)
 {
     /* Goal: there is room for 8; the oldest learnt address goes first, and the host's never. */
@@ -370,18 +406,21 @@ static void model_end(struct model *m, int host)
 
 static int model_says(struct model *m, int peer, int host, int number)
 {
-    int i, mine = -1;
+    int from = m->seen_count < 8 ? 0 : m->seen_count - 8, i, mine = -1, other = 0, news = 0;
 
-    if (model_has(m, number))
-        return 0;
-    for (i = m->seen_count < 8 ? 0 : m->seen_count - 8; i < m->seen_count; i++) {
+    for (i = from; i < m->seen_count; i++) {
         if (m->seen[i].peer == peer)
             mine = i;
-        else if (m->seen[i].says == number && m->seen[i].host != host) {
-            int news = model_learn(m, number);
-            m->agreed += (uint32_t)news;
-            return news;
-        }
+        else
+            other |= m->seen[i].says == number && m->seen[i].host != host;
+    }
+    if (other)
+        m->agreed += (uint32_t)(news = model_learn(m, number));
+    if (model_has(m, number)) { /* nobody needs to have seen it any more */
+        for (i = from; i < m->seen_count; i++)
+            if (i == mine || m->seen[i].says == number)
+                m->seen[i].peer = m->seen[i].says = -1;
+        return news;
     }
     if (mine < 0)
         mine = m->seen_count++;
@@ -440,11 +479,14 @@ static int random_step(struct rig *r, struct model *m, struct phx__rnd *rnd, int
     at = address_of(from);
     seen = address_of(observed);
     if (phx__rnd_below(rnd, 40) == 0) {
+        int i = 0;
+
         want = model_has(m, observed) ? 0 : m->count == 8 ? PHX_ELIMIT : 1;
-        if (want == 1) {
-            m->learnt[m->count] = 0;
+        if (want == 1)
             m->own[m->count++] = observed;
-        }
+        for (; want != PHX_ELIMIT && i < m->count; i++)
+            if (m->own[i] == observed)
+                m->learnt[i] = 0; /* the host's word, also if it was learnt before */
         return phx__node_addr_add(&r->a, &seen) == want;
     }
     memset(&id, peer, sizeof id);
@@ -493,6 +535,8 @@ int main(void)
     test_evidence();
     test_idle();
     test_observations();
+    test_forgotten();
+    test_given();
     test_giving_way();
     test_moved();
     test_random();

@@ -135,7 +135,11 @@ static void test_walks(void)
     ok(units == 2, "names handed, of a node that has none: %lu units", (unsigned long)units);
     put_card(5, 2);
     units = says(&k, l);
-    ok(units >= MANY / 256, "a card with other names: %lu units", (unsigned long)units);
+    ok(units >= MANY * 16 / 256, "a card with other names: %lu units", (unsigned long)units);
+    put_card(6, 2);
+    put_card(7, 2);
+    units = says(&k, l);
+    ok(units < 2 * MANY * 16 / 256, "two of them in one step: %lu units", (unsigned long)units);
     put_card(5, 2);
     units = says(&k, l);
     ok(units < 5, "the same again: %lu units", (unsigned long)units);
@@ -176,9 +180,82 @@ static void test_answers(void)
     known_end(&k);
 }
 
+/* ---- One rate for all -------------------------------------------------------------------------- */
+
+enum { LIARS = 20, BEATS = 5000, BEAT = 36 };
+
+static unsigned char beats[(BEATS + 1) * BEAT];
+
+/* Has a link bring as many heartbeats as it is read for; *at: where the stream stands in one. */
+static void floods(struct known *k, struct phx__link *l, size_t *at)
+{
+    if (l->in.resting)
+        return;
+    k->in = beats + *at;
+    k->in_size = sizeof beats - BEAT;
+    phx__node_links_read(k->p, l);
+    *at = (*at + sizeof beats - BEAT - k->in_size) % BEAT;
+    k->in_size = 0;
+}
+
+static void test_shared(void)
+{
+    /* Goal: a member with 20 links gets no more of a node's time than the node's one rate, 200,000 units at
+     * once and 50,000 a second, while an older link with 400 new nodes passes, promises 50 and 110. Method:
+     * 20 links bring heartbeats as fast as they are read, for 10 s; the old one says one in each step, and
+     * brings the nodes after 5 s. */
+    struct phx__link *liar[LIARS], *old;
+    size_t at[LIARS] = { 0 };
+    unsigned long before, half = 0, taken, rested = 0;
+    struct phx__entry e;
+    struct known k;
+    uint32_t i, t;
+    size_t start;
+
+    known_begin(&k, 0, 65536);
+    old = known_link(&k, 1);
+    k.now += 100 * PHX__SECOND;
+    known_steps(&k, 1);
+    for (i = 0; i < LIARS; i++)
+        liar[i] = known_link(&k, 100 + i);
+    phx__buf_writer_init(&w, beats, sizeof beats);
+    while (w.size < sizeof beats)
+        put_beat(0, 1);
+    before = (unsigned long)known_stats(&k).heartbeats_in;
+    for (t = 0; t < 1000; t++) {
+        for (i = 0; i < LIARS; i++)
+            floods(&k, liar[i], &at[i]);
+        phx__buf_writer_init(&w, said, sizeof said);
+        put_beat(0, 1);
+        start = phx__wire_route_begin_update(&w);
+        for (i = 0; t == 500 && i < 400; i++) {
+            memset(&e, 0, sizeof e);
+            e.id = id_of(5000 + i);
+            e.seq = e.hops = 1;
+            phx__wire_route_put_entry(&w, &e);
+        }
+        phx__wire_end(&w, start);
+        rested += old->in.resting;
+        half = t == 500 ? (unsigned long)known_stats(&k).heartbeats_in - before : half;
+        k.in = w.data;
+        k.in_size = w.size;
+        phx__node_links_read(k.p, old);
+        check(k.in_size == 0, "the old link is read");
+        k.now += 10000;
+        phx_step(k.p, k.now, NULL, 0);
+    }
+    taken = (unsigned long)known_stats(&k).heartbeats_in - before;
+    ok(half < 200000 + 5 * 50000 + 300000, "5 s: of 20 links %lu frames are taken", half);
+    ok(taken - half < 5 * 55000 && taken - half > 5 * 40000, "then the rate holds: %lu in 5 s", taken - half);
+    ok(rested == 0 && known_stats(&k).reachable == 1 + 1 + LIARS + 400,
+       "an old link does not rest, and its 400 nodes are known at once");
+    known_end(&k);
+}
+
 int main(void)
 {
     test_walks();
+    test_shared();
     test_answers();
     return test_end();
 }

@@ -165,12 +165,11 @@ static void cost_message(phx *p, const struct phx_message *m, void *user)
     s->got++;
 }
 
-static void cost_done(phx *p, uint64_t token, int result, void *user)
+static void cost_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
     struct side *s = user;
 
-    (void)p;
-    (void)token;
+    (void)p, (void)token, (void)to, (void)tag;
     s->done += result == PHX_OK;
 }
 
@@ -179,7 +178,7 @@ static void cost_begin(struct side *s)
     struct phx_os hooks = { PHX_OS_VERSION, NULL,        cost_listen, cost_accept, cost_dial,
                             cost_finish,    cost_local,  cost_send,   cost_recv,   cost_close,
                             cost_watch,     cost_wait,   cost_random, cost_resolve, cost_fd,
-                            cost_wake,      cost_free,   cost_recvv };
+                            cost_wake,      cost_free,   cost_recvv,  NULL };
     struct phx_config cfg;
 
     memset(s, 0, sizeof *s);

@@ -367,7 +367,6 @@ static void test_links_and_states(void)
 
     rig_init(&r);
     phx__detect_link_up(&r.d, 1, r.now);
-    phx__detect_link_up(&r.d, 1, r.now);
     phx__detect_reachable(&r.d, 1, 1, 0, r.now);
     phx__detect_link_down(&r.d, 1);
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_OK, "a lost link is no lost node");

@@ -27,9 +27,9 @@ static void saw_message(phx *p, const struct phx_message *m, void *user)
     world.messages++;
 }
 
-static void saw_done(phx *p, uint64_t token, int result, void *user)
+static void saw_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
-    (void)p, (void)token, (void)user;
+    (void)p, (void)token, (void)to, (void)tag, (void)user;
     world.outcomes++;
     world.result = result;
 }

@@ -249,10 +249,10 @@ static void raw_card(unsigned version, uint64_t first, uint64_t last, uint64_t e
     put(0, 1);
     put(1, 1);
     put(version, 4);
-    put(epoch > 0 ? 10 + 24 : 10, 4);
+    put(epoch > 0 ? 11 + 24 : 11, 4);
     put(1, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2); /* no label, no address */
     put(epoch > 0, 4);
     if (epoch > 0) {
         put(first, 8);

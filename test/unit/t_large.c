@@ -163,7 +163,7 @@ static void large_world(struct large *n)
     struct phx_os os = { PHX_OS_VERSION, n,           large_listen,  large_accept, large_dial,
                          large_finish,   large_local, large_send,    large_recv,   large_close,
                          large_watch,    large_wait,  large_random,  large_resolve, large_fd,
-                         large_wake,     large_free,  large_recvv };
+                         large_wake,     large_free,  large_recvv,   NULL };
 
     phx__mem_init(&n->mem, NULL, 0);
     check(phx__os_init(&n->real, &n->mem) == 0, "a world");

@@ -62,10 +62,10 @@ static void lie_claims(void)
 {
     update_begin();
     put_entry(&r.id, 2, 0, 1, 2);
-    put(10 + 24, 4);
+    put(11 + 24, 4);
     put(1, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2);
     put(100000, 4); /* and brings one */
     put(1, 8);
     put(2, 8);
@@ -77,10 +77,10 @@ static void lie_claim_order(void)
 {
     update_begin();
     put_entry(&r.id, 2, 0, 1, 2);
-    put(10 + 24, 4);
+    put(11 + 24, 4);
     put(1, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2); /* no label, no address */
     put(1, 4);
     put(9, 8); /* 9..2 */
     put(2, 8);
@@ -216,9 +216,43 @@ static void lie_in_summary(void)
     tail();
 }
 
+/* Beyond what anybody could rise above, where no entry says it. */
+static void lie_elsewhere(int type, uint64_t incarnation, uint64_t seq)
+{
+    head(type, 0, type == SPEC_SUMMARY ? 0 : 5);
+    put_bytes(&n[1].id, 16);
+    if (type == SPEC_HAND)
+        put_bytes(&r.id, 16);
+    put(incarnation, 8);
+    if (type != SPEC_HAND)
+        put(seq, 4);
+    put_fill(1, type == SPEC_SUMMARY ? 1 : type == SPEC_SUSPECT ? 16 : type == SPEC_HAND ? 24 : 0);
+    tail();
+}
+
+static void lie_summary_seq(void)
+{
+    lie_elsewhere(SPEC_SUMMARY, 0, 0x80000001u);
+}
+
+static void lie_request_life(void)
+{
+    lie_elsewhere(SPEC_REQUEST, (uint64_t)1 << 63, 1);
+}
+
+static void lie_suspect_seq(void)
+{
+    lie_elsewhere(SPEC_SUSPECT, 0, 0x80000001u);
+}
+
+static void lie_hand_life(void)
+{
+    lie_elsewhere(SPEC_HAND, (uint64_t)1 << 63, 0);
+}
+
 static void lie_hello(void)
 {
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
 }
 
 static void data_begin(const struct phx_id *target, int flags, uint64_t number, uint64_t total)
@@ -313,6 +347,10 @@ static void test_liars(void)
         {"a number that cannot be outdone", lie_seq},
         {"a life that cannot be outdone", lie_incarnation},
         {"no distance from another node, in SUMMARY", lie_in_summary},
+        {"a number that cannot be outdone, in SUMMARY", lie_summary_seq},
+        {"a number that cannot be outdone, in SUSPECT", lie_suspect_seq},
+        {"a life that cannot be outdone, in REQUEST", lie_request_life},
+        {"a life that cannot be outdone, in HAND", lie_hand_life},
     };
     struct phx_config c = usual();
     char id[PHX_ID_TEXT];
@@ -320,6 +358,7 @@ static void test_liars(void)
 
     begin_pair(&c);
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        host_ahead += SECOND; /* there are 20 lines in one */
         if (!raw_link(&n[0]))
             continue;
         phx_id_text(&r.id, id);
@@ -389,7 +428,7 @@ static void odd_order(void)
 
 static void odd_card(void)
 {
-    card_part(2400850, 0, 60000);
+    card_part(2400883, 0, 60000);
 }
 
 static void odd_requests(void)
@@ -403,7 +442,7 @@ static void odd_requests(void)
         else
             put_fill(i % 251, 16);
         put(0, 8);
-        put(i % 2 ? 0xffffffff : (uint64_t)i, 4);
+        put(i % 2 ? 0x80000000u : (uint64_t)i, 4);
         tail();
     }
 }
@@ -472,14 +511,14 @@ static void test_nonsense(void)
 /* The largest card there is, all of it true. */
 static void say_big_card(void)
 {
-    const uint64_t total = 10 + 24 * 100000u;
+    const uint64_t total = 11 + 24 * 100000u;
     uint64_t i, at, size;
-    static unsigned char card[10 + 24 * 100000u];
+    static unsigned char card[11 + 24 * 100000u];
 
     b.size = 0;
     put(1, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2);
     put(100000, 4);
     memcpy(card, b.at, b.size);
     for (i = 0; i < 100000; i++) {
@@ -487,7 +526,7 @@ static void say_big_card(void)
         put(1000 + 2 * i, 8);
         put(1000 + 2 * i, 8);
         put(7, 8);
-        memcpy(card + 10 + 24 * i, b.at, 24);
+        memcpy(card + 11 + 24 * i, b.at, 24);
     }
     b.size = 0;
     for (at = 0; at < total; at += size) {
@@ -561,9 +600,10 @@ static void say_victim(int port, int version)
         memset(&id, 0x66, sizeof id);
         memcpy(&id, &i, sizeof i);
         put_entry(&id, (uint64_t)(2 * version), 1, 1, (uint64_t)version);
-        put(10 + 14, 4);
+        put(11 + 14, 4);
         put(1, 1);
         put(65536, 4);
+        put(0, 1); /* no label */
         put(2, 1);
         put(4, 1);
         put(0x0100007f, 4);
@@ -674,7 +714,7 @@ static void test_words(void)
     ok(look(&n[0], &n[1]).state == PHX_NODE_OK, "it has answered");
     go_on(1500 * MS);
     suspect = told(&n[0], &n[1], PHX_NODE_SUSPECT);
-    put_word(&n[1], 0xfffffffe);
+    put_word(&n[1], 0x80000000u);
     put_word(&n[1], 3000);
     raw_send();
     eventually(told(&n[0], &n[1], PHX_NODE_SUSPECT) == suspect + 1, "the good one is looked into");
@@ -797,10 +837,10 @@ static void forged_card(const struct phx_id *id, uint64_t incarnation, uint64_t 
     put((uint64_t)hop_count, 1);
     put(1, 1); /* CARD */
     put(version, 4);
-    put(10, 4);
+    put(11, 4);
     put((uint64_t)flags, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2); /* no label, no address */
     put(0, 4);
     tail();
     raw_send();

@@ -83,7 +83,9 @@ static void proxy_carry(struct way *w)
         whole = 4 + (size_t)(w->data[at] | w->data[at + 1] << 8 | w->data[at + 2] << 16);
         if (w->size - at < whole)
             break;
-        if (w->frames > 0 && send(w->to, w->data + at, whole, MSG_NOSIGNAL) != (ssize_t)whole)
+        if (w->frames < 0 && whole > (size_t)-w->frames)
+            w->frames = 0;
+        if (w->frames != 0 && send(w->to, w->data + at, whole, MSG_NOSIGNAL) != (ssize_t)whole)
             check(0, "the proxy passes a frame on");
         w->frames -= w->frames > 0;
         at += whole;
@@ -265,7 +267,8 @@ static int in_order(const struct node *to)
 }
 
 /* Goal: promises 14, 15, 32. Method: messages both ways all the time, while a direct way of this quality is
- * offered: how many frames go through it, there and back. Handshake: HELLO there, ANSWER back, PROOF. */
+ * offered: how many frames go through it, there and back; -N: all until one of
+ * more bytes than N. Handshake: PAD and HELLO there, PAD and ANSWER back, PROOF. */
 static void try_way(int there, int back, int comes_up, const char *what)
 {
     uint64_t number, until = 0;
@@ -280,7 +283,7 @@ static void try_way(int there, int back, int comes_up, const char *what)
         proxy_turn();
         proxy.error = proxy.streams > 0 ? PHX_EUNREACH : 0; /* one offer */
         was_up |= links_with(&n[0], &n[1]) > 0;
-        used_early |= links_with(&n[1], &n[0]) > 0 && there < 2;
+        used_early |= links_with(&n[1], &n[0]) > 0 && there >= 0 && there < 3;
     }
     until = phx_now_us();
     meanwhile(n[0].mail_count == 200 && n[1].mail_count == 200, PATIENCE);
@@ -301,12 +304,14 @@ static void test_one_way(void)
 {
     try_way(ALL, 0, 0, "nothing comes back");
     try_way(0, ALL, 0, "nothing gets there");
-    try_way(1, ALL, 1, "the proof is lost");
+    try_way(2, ALL, 1, "the proof is lost");
+    try_way(-1280, -1280, 0, "full packets are swallowed");
+    try_way(ALL, -1280, 0, "those that come back are");
 }
 
 static void test_silent(void)
 {
-    try_way(2, 1, 1, "silent after the handshake");
+    try_way(3, 2, 1, "silent after the handshake");
     try_way(12, 12, 1, "silent a moment later");
 }
 
@@ -392,7 +397,7 @@ static void peer_that_dialled(int host, int last, int port)
               && connect(r.fd, (struct sockaddr *)&to, sizeof to) == 0,
           "from 127.0.0.%d", host);
     fcntl(r.fd, F_SETFL, O_NONBLOCK);
-    raw_hello("phoenix", 1, 1);
+    raw_hello("phoenix", 2, 2);
     raw_send();
     await(raw_front(SPEC_ANSWER) > 0, PATIENCE);
     size = raw_front(SPEC_ANSWER);
@@ -435,7 +440,7 @@ static void peer_that_was_dialled(int host, int last, int other)
     await(raw_front(SPEC_HELLO) > 0, PATIENCE);
     memcpy(r.hello, r.in + 8, 60);
     head(SPEC_ANSWER, 0, 0);
-    put(1, 2);
+    put(2, 2);
     put(0, 4);
     put_bytes(&r.id, 16);
     put(0, 8);

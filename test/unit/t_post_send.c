@@ -347,7 +347,7 @@ static void test_expiry(void)
     }
     for (i = 1; i <= 300; i++)
         check(w->token[i].count == (i % 3 != 0 && i <= 149), "%d", i);
-    ok(w->token[1].result == PHX_EEXPIRED, "held ones expire in time");
+    ok(w->token[1].result == PHX_ENOOWNER, "held ones expire in time");
     w->now += 200000;
     tick(n);
     phx__post_run(&n->post);
@@ -384,7 +384,7 @@ static void test_expiry(void)
     check(send_size(n, 5, 10, 500, 3000, 0) == 0 && send_size(n, 5, 10, 501, UINT64_MAX, 0) == 0,
           "sent");
     turns(w, 10, 1000);
-    ok(w->token[500].count == 1 && w->token[500].result == PHX_EEXPIRED && w->token[501].count == 0,
+    ok(w->token[500].count == 1 && w->token[500].result == PHX_ENOROUTE && w->token[501].count == 0,
        "no route");
     ok(world_free(w), "no byte leaked");
 }

@@ -150,6 +150,7 @@ static size_t card_of(uint8_t *out, size_t capacity, uint32_t claim_count)
     memset(&card, 0, sizeof card);
     card.flags = PHX__CARD_RELAYS;
     card.window = 4194304;
+    memcpy(card.label, "hub", 4);
     card.address_count = 1;
     card.address[0] = local(7000);
     card.claim_count = claim_count;
@@ -408,19 +409,24 @@ static void handshake(void)
 static const struct {
     const char *name, *hex;
 } examples[] = {
-    {"HELLO", "4000000001000000504858310100010003a8f0dd8edb33780000000000010203"
-              "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b2c2d2e2f"},
-    {"ANSWER", "8500000002000000010000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
-               "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
-               "0000047f000001409c15421ddf292f2dab847fe934bd12a43b70d321703d1a6e"
-               "ac6d5e6d29ad996b9d606162636465666768696a6b6c6d6e6f70717273747576"
-               "7778797a7b7c7d7e7f"},
-    {"PROOF", "3700000003000000050000000300000001000000047f000001581bda1daa3d62"
-              "7ca32bae3b5705f790c1c08e0f2064310dd6e5a6597693976eea76"},
+    {"HELLO",
+     "4000000001000000504858310200020003a8f0dd8edb33780000000000010203"
+     "0405060708090a0b0c0d0e0f0100000000000000202122232425262728292a2b"
+     "2c2d2e2f"},
+    {"ANSWER",
+     "8500000002000000020000000000f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0200"
+     "000000000000404142434445464748494a4b4c4d4e4f06000000010000000000"
+     "0000047f000001409ca03e37471056d95c6ce5dfd26740dd02ce83910fce2426"
+     "baa38833a6a64be5de606162636465666768696a6b6c6d6e6f70717273747576"
+     "7778797a7b7c7d7e7f"},
+    {"PROOF",
+     "3700000003000000050000000300000001000000047f000001581bd7b25f8de2"
+     "6923d4d4355e8412c7ed0ff60fd6bf4163d09b5844c961caccb963"},
     {"REFUSE", "06000000040000001900"},
-    {"UPDATE", "55000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
-               "00000500000000010300000029000000010000400001047f000001581b010000"
-               "002a000000000000002a000000000000000700000000000000"},
+    {"UPDATE",
+     "59000000050000000000000102030405060708090a0b0c0d0e0f010000000000"
+     "0000050000000001030000002d00000001000040000368756201047f00000158"
+     "1b010000002a000000000000002a000000000000000700000000000000"},
     {"BEAT", "200000000801000088130000950f309590ddd47283dec05d5fec2d7d0200000004030201"},
     {"DATA", "590000000a030f00f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001020304050607"
              "08090a0b0c0d0e0f000000000000000009000000000000000700000000000000"
@@ -637,8 +643,10 @@ static void test_acceptor(void)
      * without, which is what a side does whose card the other has. */
     uint8_t card[64];
     struct phx__entry e = own_entry(6, PHX__ENTRY_CARD, card, card_of(card, sizeof card, 0));
+    static const struct phx__pad pad;
     struct spec_counts c;
     char why[SPEC_WHY];
+    int i;
 
     begin();
     answer(no_mac);
@@ -655,6 +663,18 @@ static void test_acceptor(void)
     update(&e, 1);
     c = spec_check_stream(stream_bytes, stream.size, why);
     ok(c.ok && c.entries == 1, "and so is one that tells of others only %s", why);
+    for (i = 0; i < 3; i++) { /* a PAD goes first, once */
+        begin();
+        if (i == 2)
+            answer(no_mac);
+        phx__wire_link_put(&stream, PHX__PAD, 0, 0, &pad);
+        if (i == 1)
+            phx__wire_link_put(&stream, PHX__PAD, 0, 0, &pad);
+        if (i < 2)
+            answer(no_mac);
+        c = spec_check_stream(stream_bytes, stream.size, why);
+        ok(c.ok == (i == 0), "a PAD at place %d: %s", i, why);
+    }
     begin();
     phx__wire_link_put(&stream, PHX__REFUSE, 0, 0, &(int){ PHX_ECLUSTER });
     c = spec_check_stream(stream_bytes, stream.size, why);
@@ -766,7 +786,7 @@ static void test_refusals(void)
     begin();
     hello();
     refuses(0, 8, 'Q', "another magic");
-    refuses(0, 12, 2, "version_min above version_max");
+    refuses(0, 12, 3, "version_min above version_max");
     refuses(0, 12, 0, "version 0");
     refuses(0, 0, 63, "a short HELLO");
     refuses(0, 4, 12, "type 12");
@@ -787,11 +807,12 @@ static void test_refusals(void)
     refuses(start, 10 + 30, 0, "a card of version 0");
     refuses(start, 10 + 34, 42, "a card larger than the frame");
     refuses(start, 10 + 38 + 3, 0, "a window of 0");
-    refuses(start, 10 + 38 + 5, 9, "nine addresses");
-    refuses(start, 10 + 38 + 6, 0, "address none in a card");
-    refuses(start, 10 + 38 + 13, 2, "a claim too many");
-    refuses(start, 10 + 38 + 17, 43, "a claim that ends before it begins");
-    refuses(start, 10 + 38 + 17 + 16, 0, "a claim of epoch 0");
+    refuses(start, 10 + 38 + 6, 7, "a label that cannot be printed");
+    refuses(start, 10 + 38 + 9, 9, "nine addresses");
+    refuses(start, 10 + 38 + 10, 0, "address none in a card");
+    refuses(start, 10 + 38 + 17, 2, "a claim too many");
+    refuses(start, 10 + 38 + 21, 43, "a claim that ends before it begins");
+    refuses(start, 10 + 38 + 21 + 16, 0, "a claim of epoch 0");
     start = stream.size;
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 5, "hello", 5);
     refuses(start, 8 + 72, 6, "a message shorter than its total");
@@ -846,7 +867,7 @@ static int check_file(const char *name)
     static const char *const types[SPEC_TYPES] = {
         "",        "HELLO", "ANSWER",  "PROOF", "REFUSE", "UPDATE", "CARD",
         "REQUEST", "BEAT",  "SUMMARY", "DATA",  "ACK",    "SUSPECT", "PROBE", "CAST",
-        "HAND",
+        "HAND",    "TRACE", "PAD",
     };
     size_t capacity = 1 << 28, size = 0;
     uint8_t *bytes = malloc(capacity);

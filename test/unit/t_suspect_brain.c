@@ -258,8 +258,8 @@ static const struct rumour {
     { "no relay", 1, 5, 105, 10, 6, 3, 0, 1, "accused5:6 " },
     { "not believed", 1, 5, 105, 10, 6, 3, 1, 0, "accused5:6 " },
     { "of us", 1, 0, 100, 10, 6, 1, 1, 1, "refuted:11>1 " },
-    { "of us, and later", 1, 0, 100, 4000000000u, 6, 1, 1, 1, "refuted:4000000001>1 " },
-    { "of us, and nothing is later", 1, 0, 100, UINT32_MAX, 6, 1, 1, 1, "" },
+    { "of us, and later", 1, 0, 100, 2000000000u, 6, 1, 1, 1, "refuted:2000000001>1 " },
+    { "of us, and nothing is later", 1, 0, 100, PHX__SEQ_MAX, 6, 1, 1, 1, "refuted:2147483649>1 " },
     { "of us, refuted already", 1, 0, 100, 9, 6, 1, 1, 1, "" },
     { "of us in a former life", 1, 0, 99, 10, 6, 1, 1, 1, "" },
 };

@@ -188,10 +188,10 @@ static void raw_member(void)
     put(0, 1);
     put(1, 1); /* CARD */
     put(1, 4);
-    put(10, 4);
+    put(11, 4);
     put(1, 1);
     put(65536, 4);
-    put(0, 1);
+    put(0, 2); /* no label, no address */
     put(0, 4);
     tail();
     raw_send();

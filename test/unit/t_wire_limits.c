@@ -165,6 +165,7 @@ static int card_is_taken(uint32_t window, unsigned addresses, uint32_t claim_cou
     phx__buf_writer_init(&w, bytes, sizeof bytes);
     phx__buf_put_u8(&w, 0xff);
     phx__buf_put_u32(&w, window);
+    phx__buf_put_u8(&w, 0);
     phx__buf_put_u8(&w, (uint8_t)addresses);
     for (i = 0; i < addresses; i++) {
         phx__buf_put_u8(&w, PHX_IPV4);
@@ -187,7 +188,7 @@ static void test_cards(void)
     static const uint64_t back[] = {2, 1, 1}, never[] = {1, 1, 0};
     static const uint64_t touch[] = {0, 5, 1, 5, 6, 1}, order[] = {7, 8, 1, 1, 2, 1};
     static const uint64_t all[] = {0, UINT64_MAX, 1, 0, 0, 1};
-    static const uint8_t none[] = {0, 0, 16, 0, 0, 1, 0, 0, 0, 0, 0}; /* one address of family 0 */
+    static const uint8_t none[] = {0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 0, 0}; /* one address of family 0 */
     struct phx__card card;
 
     ok(card_is_taken(4096, 0, 0, NULL, 0), "the smallest card");
@@ -204,6 +205,38 @@ static void test_cards(void)
     ok(phx__wire_route_get_card(none, sizeof none, &card) == PHX_EPROTO, "an address that is none");
     ok(!card_is_taken(4096, 0, PHX__CARD_CLAIMS + 1, good, 9), "a count above the limit");
     ok(!card_is_taken(4096, 0, UINT32_MAX, good, 9), "and far above");
+}
+
+static void test_labels(void)
+{
+    /* Goal: a label is up to 32 printable characters. Method: each byte, and each length. */
+    uint8_t bytes[64];
+    struct phx__card card, got;
+    struct phx__writer w;
+    int i, bad = 0;
+
+    memset(&card, 0, sizeof card);
+    card.window = 4096;
+    for (i = 0; i < PHX_LABEL; i++) {
+        memset(card.label, 0, sizeof card.label);
+        memset(card.label, '~', (size_t)i);
+        phx__buf_writer_init(&w, bytes, sizeof bytes);
+        phx__wire_route_put_card(&w, &card, NULL);
+        bad += w.size != 11 + (size_t)i || phx__wire_route_get_card(bytes, w.size, &got) != 0
+               || strcmp(got.label, card.label) != 0;
+        bad += bytes[PHX__CARD_LABEL] != i || memcmp(bytes + PHX__CARD_LABEL + 1, card.label, (size_t)i) != 0;
+    }
+    ok(bad == 0, "labels of 0 to 32 characters");
+    for (bad = i = 0; i < 256; i++) {
+        bytes[5 + 7] = (uint8_t)i;
+        bad += (phx__wire_route_get_card(bytes, w.size, &got) == 0)
+               != (i >= 32 && i < 127 && i != '"' && i != '\\');
+    }
+    ok(bad == 0, "printable ones, without quotes and backslashes");
+    memset(bytes + 6, 'x', 33);
+    memset(bytes + 6 + 33, 0, 5);
+    bytes[5] = 33;
+    ok(phx__wire_route_get_card(bytes, 11 + 33, &got) == PHX_EPROTO, "not 33");
 }
 
 static void test_card_truncation(void)
@@ -242,6 +275,7 @@ static void test_large_card(void)
 
     memset(&card, 0, sizeof card);
     card.window = 4096;
+    memset(card.label, 'x', PHX_LABEL - 1);
     card.address_count = 8;
     for (i = 0; i < 8; i++) {
         card.address[i].family = PHX_UNIX;
@@ -312,9 +346,9 @@ static int part_is_taken(uint32_t version, uint32_t total, uint32_t offset, size
 static void test_card_parts(void)
 {
     /* Goal: a part lies inside of its card, and a card is not larger than one can be. Method: edges. */
-    ok(part_is_taken(1, 10, 0, 10) && !part_is_taken(1, 9, 0, 9), "the smallest card");
-    ok(!part_is_taken(0, 10, 0, 10), "version 0");
-    ok(!part_is_taken(1, 10, 0, 0) && !part_is_taken(1, 10, 10, 0), "an empty part");
+    ok(part_is_taken(1, 11, 0, 11) && !part_is_taken(1, 10, 0, 10), "the smallest card");
+    ok(!part_is_taken(0, 11, 0, 11), "version 0");
+    ok(!part_is_taken(1, 11, 0, 0) && !part_is_taken(1, 11, 11, 0), "an empty part");
     ok(part_is_taken(1, 20, 19, 1) && !part_is_taken(1, 20, 19, 2), "the last byte");
     ok(!part_is_taken(1, 20, UINT32_MAX, 2), "an offset that wraps");
     ok(part_is_taken(1, SPEC_CARD_MAX, 0, 65536), "the largest card");
@@ -371,6 +405,7 @@ int main(void)
     test_run_limits();
     test_cast_limits();
     test_cards();
+    test_labels();
     test_card_truncation();
     test_large_card();
     test_card_addresses();

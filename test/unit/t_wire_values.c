@@ -173,6 +173,8 @@ static void test_routing_values(void)
            && c2.offset == 100 && c2.size == sizeof ids && memcmp(c2.data, ids, sizeof ids) == 0,
        "CARD");
     scatter(&q, sizeof q);
+    q.incarnation >>= 1;
+    q.seq >>= 1;
     value_begin();
     phx__wire_link_put(&value, PHX__REQUEST, 0, 9, &q);
     value_end();
@@ -197,6 +199,8 @@ static void test_detection_values(void)
     struct phx__probe p, p2;
 
     scatter(&s, sizeof s);
+    s.incarnation >>= 1;
+    s.seq >>= 1;
     value_begin();
     phx__wire_link_put(&value, PHX__SUSPECT, 0, 7, &s);
     value_end();
@@ -221,6 +225,7 @@ static void test_hand_values(void)
     struct phx__hand h, h2;
 
     scatter(&h, sizeof h);
+    h.incarnation >>= 1;
     h.first = 5;
     h.last = UINT64_MAX;
     value_begin();

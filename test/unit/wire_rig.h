@@ -67,6 +67,7 @@ static inline size_t make_card(uint8_t *out, size_t capacity, uint32_t claims_ma
     memset(&card, 0, sizeof card);
     card.flags = (uint8_t)below(4);
     card.window = 4096 + below(1 << 20);
+    memset(card.label, 'l', below(PHX_LABEL));
     card.address_count = (uint8_t)below(4);
     for (i = 0; i < card.address_count; i++)
         make_address(&card.address[i]);
@@ -168,6 +169,8 @@ static void make_summary(struct phx__writer *w)
 
     while (n-- > 0) {
         scatter(&line, sizeof line);
+        line.incarnation >>= 1;
+        line.seq >>= 1;
         phx__wire_route_put_summary_line(w, &line);
     }
     phx__wire_end(w, start);
@@ -271,16 +274,23 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
+    struct phx__pad pad;
 
+    scatter(&pad, sizeof pad);
     scatter(&t, sizeof t);
     t.number |= 1;
     t.why = -(int)below(65536);
     scatter(&h, sizeof h);
     h.first >>= 1;
     h.last |= (uint64_t)1 << 63;
+    h.incarnation >>= 1;
     scatter(&q, sizeof q);
+    q.incarnation >>= 1;
+    q.seq >>= 1;
     scatter(&b, sizeof b);
     scatter(&s, sizeof s);
+    s.incarnation >>= 1;
+    s.seq >>= 1;
     scatter(&p, sizeof p);
     switch (type) {
     case PHX__REFUSE: phx__wire_link_put(w, PHX__REFUSE, 0, 0, &(int){ -(int)(1 + below(65535)) }); break;
@@ -290,6 +300,7 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__PROBE: phx__wire_link_put(w, PHX__PROBE, (int)below(2), (int)below(256), &p); break;
     case PHX__HAND: phx__wire_link_put(w, PHX__HAND, 0, (int)below(256), &h); break;
     case PHX__TRACE: phx__wire_link_put(w, PHX__TRACE, (int)below(2), (int)below(256), &t); break;
+    case PHX__PAD: phx__wire_link_put(w, PHX__PAD, 0, 0, &pad); break;
     default: make_ack(w);
     }
 }
@@ -426,6 +437,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
+    struct phx__pad pad;
 
     if (phx__wire_route_get_card_part(f, &c) == 0) {
         phx__wire_route_put_card_part(w, &c);
@@ -446,6 +458,8 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_link_put(w, PHX__HAND, 0, f->hops, &h);
     } else if (phx__wire_link_get(f, PHX__TRACE, &t) == 0) {
         phx__wire_link_put(w, PHX__TRACE, f->flags & 1, f->hops, &t);
+    } else if (phx__wire_link_get(f, PHX__PAD, &pad) == 0) {
+        phx__wire_link_put(w, PHX__PAD, 0, 0, &pad);
     } else {
         return remake_cast(w, f);
     }

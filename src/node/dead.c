@@ -1,0 +1,181 @@
+/* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
+/* A dead node stays known for a day: old news of it stays old, partitions heal, and its names are broken. Of
+ * one that left no card is kept; of one that failed with more than PHX__NAMES_DEAD ranges two addresses, so
+ * many ranges, and one more for the rest.
+ *
+ * The dead have an eighth of cfg.mem_limit, 4 MiB at most. Above that, and when max_nodes are known, those
+ * lost first are forgotten; of one second those with the highest index, so that arrays by node shrink. Nodes
+ * only heard of give way to a newcomer already when unreachable, one with a route never. */
+#include "node/base.h"
+
+#define DEAD_BYTES ((size_t)4 << 20)
+#define DEAD_ADDRESSES 2u
+#define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+/* In the arrays by node; the hash of ids is at least three eighths full. */
+#define DEAD_EACH                                                                                            \
+    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+     + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
+     + sizeof(struct phx__post_node) + 4)
+
+static size_t dead_cost(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
+
+    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
+           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
+}
+
+/* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
+ * unreachable, and there was never more than news of it. */
+static int dead_is(const phx *p, uint32_t node, int heard)
+{
+    return phx__route_is_forgettable(&p->route, node)
+           && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
+               || (heard && phx__node_history(p, node) == NULL
+                   && phx__post_sched_find(&p->post, node) == NULL));
+}
+
+static size_t dead_bytes(const phx *p, int heard)
+{
+    size_t bytes = 0;
+    uint32_t node;
+
+    for (node = 1; node < p->ids.size; node++)
+        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+    return bytes;
+}
+
+void phx__node_dead_forget(phx *p, uint32_t node)
+{
+    struct phx__history *h = phx__node_history(p, node);
+
+    if (phx__node_names(p, node)->count > 0)
+        phx__names_lost_forget(&p->lost, &p->ids.at[node]);
+    phx__names_forget(&p->names, node);
+    phx__dial_forget(&p->dial, node);
+    phx__detect_forget(&p->detect, node);
+    phx__node_suspect_forget(&p->suspect, node);
+    phx__post_box_forget(&p->post, node);
+    if (h != NULL) {
+        *h = p->peers.history[--p->peers.history_count];
+        p->peers.at[h->node].history = p->peers.at[node].history;
+        p->peers.at[node].history = 0; /* also if it was the last */
+    }
+    if (node < p->peers.capacity)
+        p->peers.at[node].life = p->peers.at[node].card_version = 0;
+    phx__id_drop(&p->ids, node);
+}
+
+/* Forgets the longest dead until they take no more than `most`. */
+static void dead_thin(phx *p, size_t most, int heard)
+{
+    size_t bytes = dead_bytes(p, heard);
+    uint32_t node, oldest;
+
+    while (bytes > most) {
+        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
+            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
+                oldest = p->route.table.at[node].since;
+        for (node = p->ids.size; node-- > 1 && bytes > most;) {
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+                continue;
+            bytes -= dead_cost(p, node);
+            phx__route_forget(&p->route, node);
+            phx__node_dead_forget(p, node);
+        }
+    }
+}
+
+void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
+        || (bytes = dead_bytes(p, 1)) == 0)
+        return;
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
+/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    uint8_t data[2048];
+    struct phx__card card;
+    struct phx__writer w;
+
+    if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
+        return;
+    card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
+    card.claim_count = of->count;
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_route_put_card(&w, &card, of->at);
+    if (!w.bad)
+        (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
+}
+
+/* Drops what is not kept of it. */
+static void dead_strip(phx *p, uint32_t node)
+{
+    struct phx__dest *d = &p->route.table.at[node];
+    uint32_t version = d->card_version;
+
+    if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
+        phx__route_table_uncard(&p->route.table, d);
+        d->card_version = version;
+    } else if (d->card != NULL) {
+        phx__names_trim(&p->names, node);
+        dead_shorten_card(p, d, node);
+    }
+}
+
+/* Indices and memory that nobody uses any more. */
+static void dead_fit(phx *p)
+{
+#define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
+    uint32_t size = phx__id_fit(&p->ids);
+
+    phx__route_fit(&p->route, size);
+    phx__timer_fit(&p->timers);
+    DEAD_FIT(p->names.of, p->names.capacity, size);
+    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
+    DEAD_FIT(p->peers.at, p->peers.capacity, size);
+    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.at, p->detect.capacity, size);
+    DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
+    DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
+    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
+#undef DEAD_FIT
+}
+
+void phx__node_dead_note(phx *p)
+{
+    if (p->peers.dead_at == 0)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+void phx__node_dead_due(phx *p)
+{
+    size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
+    uint32_t node;
+
+    if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
+        return;
+    p->peers.dead_at = 0;
+    for (node = 1; node < p->ids.size; node++) {
+        if (!phx__node_is_gone(p, node))
+            continue;
+        if (phx__route_is_forgettable(&p->route, node))
+            dead_strip(p, node);
+        else if (phx__route_next(&p->route, node) == PHX__NONE)
+            phx__node_dead_note(p);
+    }
+    if (dead_bytes(p, 0) > most)
+        dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
+    dead_fit(p);
+}

@@ -1,0 +1,132 @@
+/* control.c - how much of a processor one member can take by control frames, at a node that knows 20,000. */
+
+/* Each kind of frame is said many times on one link; a step follows each, so that what the frame brings about
+ * is counted, too. Its cost in microseconds and its charge in units give the processors that the rate of all
+ * links together (link.c: 50,000 units a second) permits to it. Bar: 0.1. */
+#include "test.h"
+
+#include "../../phoenix.c"
+
+#include "known.h"
+
+#include <time.h>
+
+enum { MANY = 20000, UNITS = 50000 };
+
+static unsigned char said[4096];
+static struct phx__writer w;
+
+/* The card of one node, with other names each time. */
+static void put_card(uint32_t version)
+{
+    struct phx__claim claim = { 7, 7, 0 };
+    unsigned char bytes[128];
+    struct phx__writer c;
+    struct phx__card card;
+    struct phx__entry e;
+    size_t start;
+
+    memset(&card, 0, sizeof card);
+    card.window = 65536;
+    card.claim_count = 1;
+    claim.epoch = version;
+    phx__buf_writer_init(&c, bytes, sizeof bytes);
+    phx__wire_route_put_card(&c, &card, &claim);
+    memset(&e, 0, sizeof e);
+    e.id = id_of(5);
+    e.seq = 2;
+    e.hops = 1;
+    e.card_version = version;
+    e.card = bytes;
+    e.card_size = (uint32_t)c.size;
+    e.flags = PHX__ENTRY_CARD;
+    start = phx__wire_route_begin_update(&w);
+    phx__wire_route_put_entry(&w, &e);
+    phx__wire_end(&w, start);
+}
+
+static void put(const struct known *k, int kind, uint32_t i)
+{
+    struct phx__beat b = { 5000, 1, 0, 3, 0 };
+    struct phx__request q;
+    struct phx__suspect s;
+    struct phx__hand h;
+
+    b.around = i + 1;
+    memset(&h, 0, sizeof h);
+    h.target = k->p->self;
+    h.giver = id_of(i % MANY);
+    h.last = UINT64_MAX;
+    h.epoch = 1;
+    memset(&q, 0, sizeof q);
+    q.id = id_of(i % MANY);
+    q.seq = i;
+    memset(&s, 0, sizeof s);
+    s.id = id_of(i % MANY);
+    s.seq = 2 + i % 100;
+    switch (kind) {
+    case 0: phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b); break;
+    case 1: phx__wire_link_put(&w, PHX__BEAT, PHX__BEAT_SHRUNK, 0, &b); break;
+    case 2: phx__wire_end(&w, phx__wire_begin(&w, PHX__SUMMARY, 0, 0)); break;
+    case 3: phx__wire_end(&w, phx__wire_begin(&w, PHX__SUMMARY, PHX__SUMMARY_REPLY, 0)); break;
+    case 4: phx__wire_link_put(&w, PHX__HAND, 0, 16, &h); break;
+    case 5: put_card(i + 2); break;
+    case 6: phx__wire_link_put(&w, PHX__REQUEST, 0, 16, &q); break;
+    default: phx__wire_link_put(&w, PHX__SUSPECT, 0, 16, &s);
+    }
+}
+
+/* Processors, at the rate that is permitted. */
+static double measure(struct known *k, struct phx__link *l, int kind, uint32_t count)
+{
+    static const char *const name[] = { "BEAT", "BEAT, SHRUNK", "SUMMARY", "SUMMARY, REPLY",
+                                        "HAND", "UPDATE, names", "REQUEST", "SUSPECT" };
+    uint64_t units = 0, before;
+    double us, cores;
+    clock_t start = clock();
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        phx__buf_writer_init(&w, said, sizeof said);
+        put(k, kind, i);
+        k->in = w.data;
+        k->in_size = w.size;
+        before = l->in.paid_at > k->now ? l->in.paid_at : k->now;
+        phx__node_links_read(k->p, l);
+        units += (l->in.paid_at - before) / 50;
+        (void)phx_owner(k->p, i, NULL); /* as a message to some name would have it looked up */
+        k->now += 20000 + (kind == 2 ? 1000000 : 0);
+        phx_step(k->p, k->now, NULL, 0);
+    }
+    us = (double)(clock() - start) * 1e6 / CLOCKS_PER_SEC / count;
+    cores = us / ((double)units / count) * UNITS / 1e6;
+    printf("# %s: %.2f us and %.1f units each, %.3f processors\n", name[kind], us, (double)units / count,
+           cores);
+    return cores;
+}
+
+int main(void)
+{
+    struct phx__link *l, *other;
+    double cores, most = 0;
+    struct known k;
+    uint32_t i;
+    int kind;
+
+    known_begin(&k, 0, 65536);
+    l = known_link(&k, 1000000);
+    other = known_link(&k, 1000001);
+    known_link(&k, 1000002);
+    for (i = 0; i < MANY; i++) {
+        (void)known_hears(&k, i % 2 ? l->peer : other->peer, i, 1, 1);
+        (void)known_hears(&k, i % 2 ? other->peer : l->peer, i, 1, 1);
+    }
+    k.takes = SIZE_MAX;
+    known_steps(&k, 5);
+    for (kind = 0; kind < 8; kind++) {
+        cores = measure(&k, l, kind, kind == 0 || kind == 3 || kind > 5 ? 20000 : 200);
+        most = cores > most ? cores : most;
+    }
+    printf("bar\tcontrol_20000_processors\t%.3f\t0.1\t%s\n", most, most <= 0.1 ? "ok" : "short");
+    return 0;
+}

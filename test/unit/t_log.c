@@ -1,0 +1,231 @@
+/* t_log.c - the log: a handler may call anything, and nobody else decides how many lines there are.
+ *
+ * Goal: a host reacts inside on_log as it may in every callback (promises 109, 110, 120).
+ * Method: whole nodes over loopback sockets on a clock of the test's own. The calls are made at the lines
+ * that once ended in a use after free, a wild write and a call through NULL; the sanitizers look on.
+ */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "phoenix.h"
+#endif
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct {
+    uint64_t now;
+    const char *at; /* a line with this in it ... */
+    void (*reaction)(phx *p); /* ... makes the host do this, once */
+    int reacted, lines, most, in_second;
+    uint64_t second, omitted;
+} world;
+
+static void saw_line(phx *p, int level, const char *line, void *user)
+{
+    (void)user;
+    if (level < PHX_LOG_DEBUG) {
+        world.lines++;
+        if (world.now >= world.second + 1000000) {
+            world.second = world.now;
+            world.in_second = 0;
+        }
+        if (++world.in_second > world.most)
+            world.most = world.in_second;
+    }
+    if (strstr(line, "were left out") != NULL)
+        world.omitted += strtoul(line, NULL, 10);
+    if (world.reaction == NULL || world.reacted || strstr(line, world.at) == NULL)
+        return;
+    world.reacted = 1;
+    world.reaction(p);
+}
+
+static phx *node(void)
+{
+    struct phx_config cfg;
+    phx *p;
+
+    phx_config_init(&cfg);
+    cfg.on_log = saw_line;
+    return phx_new(&p, &cfg, world.now) == 0 ? p : NULL;
+}
+
+static void begin(void)
+{
+    memset(&world, 0, sizeof world);
+    world.now = 1000000;
+}
+
+static void steps(phx **all, int count, int how_many)
+{
+    int i;
+
+    for (; how_many > 0; how_many--) {
+        world.now += 1000;
+        for (i = 0; i < count; i++)
+            if (all[i] != NULL)
+                (void)phx_step(all[i], world.now, NULL, 0);
+    }
+}
+
+/* ---- A handler that reacts ------------------------------------------------------------------- */
+
+static phx *own; /* NULL: it was freed inside the handler */
+
+static void join_more(phx *p)
+{
+    char hub[64];
+    int i;
+
+    for (i = 0; i < 32; i++) {
+        (void)snprintf(hub, sizeof hub, "tcp://127.0.0.%d:1", i + 2);
+        (void)phx_join(p, hub);
+    }
+}
+
+static void close_now(phx *p)
+{
+    (void)phx_close(p, 0);
+}
+
+static void free_now(phx *p)
+{
+    phx_free(p);
+    own = NULL;
+}
+
+static void do_much(phx *p)
+{
+    struct phx_key key = { "sixteen bytes or more", 21 };
+    char text[512];
+    struct phx_id id;
+
+    phx_self(p, &id);
+    (void)phx_assume(p, 1, 9);
+    (void)phx_send(p, 1, 2, 3, "x", 1);
+    (void)phx_listen(p, "tcp://127.0.0.1:0");
+    (void)phx_set_keys(p, &key, 1);
+    (void)phx_busy(p, 1000000);
+    (void)phx_explain(p, &id, text, sizeof text);
+    (void)phx_dump(p, PHX_DUMP_JSON, text, sizeof text);
+    (void)phx_release(p, 1, 3);
+    ok(phx_step(p, world.now, NULL, 0) == PHX_ESTATE, "but no step within a step");
+}
+
+/* A port at which a kernel accepts for a program that never says a word. */
+static int silent_listener(char text[PHX_ADDRESS_TEXT])
+{
+    struct sockaddr_in in;
+    socklen_t size = sizeof in;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(&in, 0, sizeof in);
+    in.sin_family = AF_INET;
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&in, sizeof in) != 0 || listen(fd, 8) != 0
+        || getsockname(fd, (struct sockaddr *)&in, &size) != 0)
+        return -1;
+    (void)snprintf(text, PHX_ADDRESS_TEXT, "tcp://127.0.0.1:%d", (int)ntohs(in.sin_port));
+    return fd;
+}
+
+/* Each dials a port that is closed (the dial fails at once, C1 and C2 of the fuzzers) and one that is silent
+ * (the link ends later, C3). */
+static void test_reactions(void)
+{
+    static void (*const all[])(phx *p) = { join_more, close_now, free_now, do_much };
+    static const char *const what[] = { "joins 32 hubs", "closes", "frees", "does much" };
+    char silent[PHX_ADDRESS_TEXT];
+    int i, k, fd = silent_listener(silent);
+
+    ok(fd >= 0, "a silent listener");
+    for (i = 0; i < 4; i++) {
+        for (k = 0; k < 2; k++) {
+            begin();
+            world.reaction = all[i];
+            world.at = k == 0 ? "no connection" : "timed out";
+            own = node();
+            ok(own != NULL && phx_join(own, k == 0 ? "tcp://127.0.0.1:1" : silent) == 0, "joins");
+            steps(&own, 1, 7000);
+            ok(world.reacted, "%s at \"%s\"", what[i], world.at);
+            phx_free(own);
+        }
+    }
+    close(fd);
+}
+
+/* cfg.dial may cause more such dials while one is made. */
+static int dial_nobody(phx *p, const char *address, void *user)
+{
+    char hub[64];
+    int i;
+
+    (void)user;
+    for (i = 0; i < 16; i++) {
+        (void)snprintf(hub, sizeof hub, "test://%s/%d", address[7] == '0' ? "1" : "2", i);
+        (void)phx_join(p, hub);
+    }
+    return PHX_EREFUSED;
+}
+
+static void test_own_dials(void)
+{
+    struct phx_config cfg;
+    phx *p = NULL;
+
+    begin();
+    phx_config_init(&cfg);
+    cfg.on_log = saw_line;
+    cfg.dial = dial_nobody;
+    world.reaction = close_now;
+    world.at = "not dialled";
+    ok(phx_new(&p, &cfg, world.now) == 0 && phx_join(p, "test://0") == 0, "a scheme of the host's");
+    steps(&p, 1, 2000);
+    ok(world.reacted && phx_closed(p), "dials and lines of the host's own scheme");
+    phx_free(p);
+}
+
+/* ---- How many lines there are ---------------------------------------------------------------- */
+
+/* Goal: 20 lines a second, and then how many were left out. Method: a node takes 2,000 names, each a range,
+ * from another, which has a line for each. */
+static void test_rate(void)
+{
+    phx *all[2];
+    struct phx_address at;
+    char text[PHX_ADDRESS_TEXT];
+    uint64_t i;
+
+    begin();
+    all[0] = node();
+    all[1] = node();
+    ok(phx_listen(all[0], "tcp://127.0.0.1:0") == 0 && phx_listening(all[0], 0, &at) == 0
+           && phx_join(all[1], phx_address_text(&at, text)) == 0,
+       "two nodes");
+    for (i = 0; i < 2000; i++)
+        (void)phx_assume(all[0], 2 * i, 2 * i);
+    for (i = 0; i < 3000 && phx_owner(all[1], 0, NULL) != 0; i++)
+        steps(all, 2, 1);
+    steps(all, 2, 2000);
+    world.lines = world.most = world.in_second = 0;
+    world.omitted = 0;
+    ok(phx_assume(all[1], 0, 5000) == 0, "one takes all names of the other");
+    steps(all, 2, 7000);
+    ok(world.most <= 20, "%d lines in one second, at most 20", world.most);
+    ok((uint64_t)world.lines + world.omitted == 2001,
+       "%d lines, one of which says that %lu were left out", world.lines, (unsigned long)world.omitted);
+    phx_free(all[0]);
+    phx_free(all[1]);
+}
+
+int main(void)
+{
+    test_reactions();
+    test_own_dials();
+    test_rate();
+    return test_end();
+}
