@@ -913,8 +913,8 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
- * again as another flow: somebody else may have said that the node lives anew. */
- * again as another flow, because somebody else may have said that the node lives anew. */
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
 void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
