@@ -429,8 +429,7 @@ static void step_leave(phx *p)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
-        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post);
+        p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
@@ -441,6 +440,15 @@ static void step_leave(phx *p)
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
+}
+
+void phx__node_step_let_go(phx *p)
+{
+    p->step.let_go = 0;
+    step_renew_card(p);
+    phx__post_settle(&p->post);
+    p->route.pace.gap = 0;
+    phx__route_advert_flush(&p->route, p->now);
 }
 
 static int step_work_left(const phx *p)
@@ -488,7 +496,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_leave(p);
     if (step_has_news(p))
         step_settle(p);
-    if (step_has_to_tell(p)
+    if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
+        phx__node_step_let_go(p);
+    else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
