@@ -236,8 +236,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price = link_price(s, l);
-    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+    size_t price = (size_t)link_price(s, l), little = LINK_REST_READ / (price < 16 ? price : 16);
 
     if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
         room = little;
