@@ -246,8 +246,6 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->step.free_later)
-        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
     if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
