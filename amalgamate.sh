@@ -28,7 +28,7 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/store post/sched post/box post/multicast post/recv post/post
  node/keys node/samehost node/addr node/suspect node/handover node/trace
- node/base node/dead node/frames node/links node/wiring node/step node/explain node/dump node/api"
+ node/base node/dead node/frames node/door node/links node/wiring node/step node/explain node/dump node/api"
 
 list() {
     for one in $headers; do echo "src/$one.h"; done

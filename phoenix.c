@@ -1220,6 +1220,7 @@ struct phx__link_in {
     uint8_t resting; /* its control frames cost too much: not read until the timer */
     uint8_t held;    /* the stash is whole frames, for which the last step had no time */
     uint8_t waits;   /* for time: it is held, or not read yet */
+    uint8_t turn;    /* waits for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };
@@ -1627,6 +1628,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
+    uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
@@ -1751,6 +1753,8 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
+/* Is there another way to this neighbour, as far as is known? */
+PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
 /* ---- For advert.c */
 
@@ -2344,6 +2348,8 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
+/* ... because one side has too many, and both can do without: it rests. */
+PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -2355,6 +2361,8 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own: it is in another network. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
+/* This node has other keys: who refused it, or was refused, may not do so now. */
+PHX_PRIVATE void phx__dial_rekeyed(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
@@ -3441,6 +3449,14 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -3452,6 +3468,7 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
@@ -3570,6 +3587,23 @@ PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
+/* door.c */
+/* When there is room for one more link that is not authenticated; 0: now. */
+PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
+/* Descriptors have run out. */
+PHX_PRIVATE void phx__node_door_is_short(phx *p);
+/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
+PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
+PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
+/* When to look again; UINT64_MAX: no need. */
+PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
+/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
+/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
+PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
+PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
+
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);
 
@@ -3610,11 +3644,14 @@ PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
 /* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
 PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
+PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -3666,6 +3703,8 @@ PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
 PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+/* One of those who wait for their turn to begin with TLS. */
+PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_links_write(phx *p);
 PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */
@@ -6918,7 +6957,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
     if (epoll_ctl(w->queue, first, handle, &e) != 0
         && ((errno != ENOENT && errno != EEXIST)
             || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_poll_error(errno);
+        return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     /* Without memory for it each change costs a call more. */
     if (i >= w->known_capacity
         && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
@@ -7385,8 +7424,8 @@ void phx__os_wake_drain(const struct phx_os *os)
 
 /* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
  * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
- * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
- * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+ * and only the file that was tried: it is compared again. Where there is no os_lock_path, two processes that
+ * start at one path in the same microseconds can still remove each other's. */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -7404,6 +7443,38 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
+}
+
+/* A name that one process at a time can have for each path, until it closes what this returns: between bind
+ * and listen a socket looks stale. -1: there is nothing of the kind here. */
+static int os_lock_path(const char *path)
+{
+#ifdef __linux__
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t head = (size_t)(base - path), size = strlen(base);
+    struct sockaddr_un name;
+    struct stat dir;
+    int fd;
+    memset(&name, 0, sizeof name);
+    memcpy(name.sun_path, path, head);
+    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+        return phx__os_poll_error(errno);
+    memset(&name, 0, sizeof name);
+    name.sun_family = AF_UNIX;
+    memcpy(name.sun_path + 1, "phoenix/path", 12);
+    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
+        int err = phx__os_poll_error(errno);
+        close(fd);
+        return err;
+    }
+    return fd;
+#else
+    (void)path;
+    return -1;
+#endif
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -7440,7 +7511,9 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     /* One port can then be had for both families, by two listeners. */
     if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_poll_error(errno);
-    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
+    if (bind(fd, &a->any, size) == 0)
+        return 0;
+    return errno == EINVAL ? PHX_ENOADDR : phx__os_poll_error(errno); /* see phx_listen */
 }
 
 /* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
@@ -7473,14 +7546,19 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = phx__os_pack(at, &a, &size);
+    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
+        return lock;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
+        close(lock);
         return fd;
+    }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
         err = phx__os_poll_error(errno);
+    close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {
@@ -10160,7 +10238,7 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting)
+    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
         return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
     return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
 }
@@ -11152,6 +11230,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
     n->neighbourhood = b->around;
+    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;
@@ -11575,6 +11654,20 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     const struct phx__route_nbr *j = phx__route_nbr(r, nbr);
 
     return j != NULL && advert_adjacent(r, node, j) > 0;
+}
+
+/* Nobody advertises to us a way to our own neighbours. But a neighbour says how many neighbours it has: if
+ * there are more than ourselves and those that we reach through it, then some are reached without it. */
+int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint32_t v, behind = 0;
+
+    for (v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    }
+    return n != NULL && n->neighbours > 1 + behind;
 }
 
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
@@ -14998,6 +15091,17 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
+void phx__dial_rest(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t count;
+
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        all[count]->failures = DIAL_DEAD_ROUNDS;
+        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
+    }
+}
+
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -15055,17 +15159,34 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+        return;
+    if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
+    else
+        dial_hasten(d, t, DIAL_MOVED_JITTER_US);
+}
+
+/* All, or those whose last round ended with this verdict. */
+static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.count; i++) {
+        struct phx__dial_target *t = &d->targets.at[i];
+        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
+            dial_forgive(d, t, jitter);
+    }
 }
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
+    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
+}
 
-    for (i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
-            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
+void phx__dial_rekeyed(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)
@@ -19086,12 +19207,15 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
     return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
- * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
+ * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
+ * another node is no surprise there. */
 int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:
@@ -20232,6 +20356,10 @@ void phx__node_log_tell(phx *p)
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
+
 int phx__node_peer(phx *p, uint32_t node)
 {
     struct phx__peers *s = &p->peers;
@@ -20249,6 +20377,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
 
     return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -20306,6 +20471,11 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
  * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
  * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
@@ -20316,7 +20486,7 @@ uint32_t phx__node_calls(void *ctx, int share)
 {
     phx *p = ctx;
     struct phx__step *s = &p->step;
-    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
 
     if (s->free_later)
@@ -21085,6 +21255,204 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     }
 }
 
+/* ======== src/node/door.c ======== */
+/* door.c - who is let in and who must go, when links, descriptors or the processor are short. */
+#ifdef PHX_LINES
+#line 1 "src/node/door.c"
+#endif
+/* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
+ * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
+ *
+ * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
+ * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
+ * need of the rest, strangers the remainder. Minute by minute it tries one more.
+ *
+ * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
+ * the limit: over its link it learns of the others and links with them, which takes a moment. Then the hub
+ * gives up some link that both sides can do without, as there is another way between them; never one to a hub
+ * of ours, or a stream of the host's. If there is none, the last guest goes after a while.
+ *
+ * TLS. To answer a stranger's first words costs up to 14 ms. So strangers share a tenth of the processor, one
+ * in a step, a second of it in advance. The newest goes first, of the host that has the fewest here: those
+ * that only hold their connections open are older than who comes to join. */
+/* include "node/base.h" */
+
+#define DOOR_STRANGERS 1024u
+#define DOOR_STRANGERS_LEAST 4u
+#define DOOR_FAIR_TIME (250 * PHX__MS) /* for a handshake */
+#define DOOR_KEPT 8u
+#define DOOR_ROOM_LEAST 16u
+#define DOOR_MORE_AFTER (60 * PHX__SECOND) /* then one more link is tried */
+#define DOOR_GUESTS 8u                     /* and at most a quarter of all */
+#define DOOR_GUEST_LOOK (250 * PHX__MS)
+#define DOOR_GUEST_TIME (3 * PHX__SECOND)
+#define DOOR_LOOKS 64u /* links that are looked at for one to give up: a full hub may have thousands */
+#define DOOR_TLS_SHARE 10u
+#define DOOR_TLS_AHEAD (10 * PHX__SECOND)
+
+/* ---- Strangers and descriptors --------------------------------------------------------------- */
+
+static uint32_t door_strangers(const phx *p)
+{
+    uint32_t room = p->links.door.room, up = p->links.up;
+
+    if (room == 0 || room > up + DOOR_STRANGERS)
+        return DOOR_STRANGERS;
+    return room > up + DOOR_STRANGERS_LEAST ? room - up : DOOR_STRANGERS_LEAST;
+}
+
+/* How many links may be up. */
+static uint32_t door_links(const phx *p)
+{
+    uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
+    uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
+
+    return p->links.door.room == 0 || room > most ? most : room;
+}
+
+static struct phx__link *door_oldest(const phx *p)
+{
+    struct phx__link *l, *oldest = NULL;
+    uint32_t slot = 0;
+
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
+            oldest = l;
+    return oldest;
+}
+
+uint64_t phx__node_door_room_at(const phx *p)
+{
+    return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
+}
+
+static void door_set_room(phx *p, uint32_t room)
+{
+    p->links.door.room = room;
+    p->links.door.short_at = p->now;
+    p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
+}
+
+void phx__node_door_is_short(phx *p)
+{
+    uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
+
+    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+}
+
+/* ---- A full hub ------------------------------------------------------------------------------ */
+
+int phx__node_door_is_full(const phx *p, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint32_t most = door_links(p), guests = 1 + most / 4;
+
+    if (p->links.up < most && p->links.up < p->cfg.max_accepts)
+        return 0;
+    return (d != NULL && d->hops != PHX__UNREACHABLE)
+           || p->links.up >= most + (guests < DOOR_GUESTS ? guests : DOOR_GUESTS);
+}
+
+/* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
+static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+{
+    struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
+
+    return l == NULL || l->address.family == 0 || (l->dialer && l->expect == PHX__NONE) ? NULL : l;
+}
+
+/* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
+static struct phx__link *door_spare(phx *p)
+{
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
+    struct phx__link *l, *least = NULL, *last = NULL;
+
+    for (i = 0; i < count && i < DOOR_LOOKS; i++) {
+        if ((l = door_look(p, first, i)) == NULL)
+            continue;
+        if ((least == NULL || l->in.bytes + l->out.bytes < least->in.bytes + least->out.bytes)
+            && phx__route_advert_has_detour(&p->route, l->peer))
+            least = l;
+        if (l->since + DOOR_GUEST_TIME <= p->now && (last == NULL || l->since > last->since))
+            last = l;
+    }
+    return least != NULL ? least : last;
+}
+
+struct phx__link *phx__node_door_goes(phx *p, int stranger)
+{
+    struct phx__link *l;
+
+    if (!stranger)
+        return p->links.up > door_links(p) ? door_spare(p) : NULL;
+    l = p->links.unauthenticated > door_strangers(p) ? door_oldest(p) : NULL;
+    return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
+}
+
+uint64_t phx__node_door_due(phx *p)
+{
+    struct phx__door *d = &p->links.door;
+    uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
+    struct phx__link *l;
+
+    if (p->links.up > door_links(p)) {
+        for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
+            if ((l = door_look(p, first, i)) != NULL)
+                phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
+        return p->now + DOOR_GUEST_LOOK;
+    }
+    if (d->room != 0 && p->now >= d->short_at + DOOR_MORE_AFTER) {
+        door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + 1 : 0);
+        phx__dial_moved(&p->dial);
+    }
+    return d->room != 0 ? d->short_at + DOOR_MORE_AFTER : UINT64_MAX;
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+int phx__node_door_waits(phx *p, struct phx__link *l)
+{
+    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+        return 0;
+    p->links.door.waiting += !l->in.turn;
+    l->in.turn = 1;
+    return 1;
+}
+
+static unsigned door_host(const phx *p, const struct phx__link *l)
+{
+    return phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
+}
+
+struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+{
+    struct phx__link *l, *best = NULL;
+    uint32_t here[256] = { 0 }, slot = 0;
+
+    *next = UINT64_MAX;
+    if (p->links.door.waiting == 0)
+        return NULL;
+    if (p->links.door.paid_at > p->now + DOOR_TLS_AHEAD) {
+        *next = p->links.door.paid_at - DOOR_TLS_AHEAD;
+        return NULL;
+    }
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        here[door_host(p, l)] += l->unauthenticated;
+    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+        uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
+        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
+            best = l;
+    }
+    return best;
+}
+
+void phx__node_door_charge(phx *p, uint64_t us)
+{
+    struct phx__door *d = &p->links.door;
+
+    d->paid_at = (d->paid_at > p->now ? d->paid_at : p->now) + us * DOOR_TLS_SHARE;
+}
+
 /* ======== src/node/links.c ======== */
 /* links.c - the node's connections: listeners, dials, one link per pair, reading and writing. */
 #ifdef PHX_LINES
@@ -21103,16 +21471,11 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
  *  - A higher incarnation replaces everything of a lower one. */
 /* include "node/links.h" */
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
-/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
-#define LINKS_REST (10 * PHX__SECOND)
-#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -21175,19 +21538,20 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -21199,6 +21563,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -21220,7 +21585,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -21230,6 +21595,8 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p);
 }
 
@@ -21247,52 +21614,17 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
-}
-
-/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
- * other ways, or was found there at once, lost what was sent, and neither end was late. */
-static uint64_t links_rest_until(const phx *p, uint32_t node)
-{
-    const struct phx__history *h = phx__node_history(p, node);
-    uint64_t since;
-
-    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
-        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
-        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
-        return 0;
-    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
-}
-
-/* For phx_explain, and for links_rest_until. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= LINKS_REST_MOST)
-        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -21319,7 +21651,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
@@ -21327,7 +21659,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -21410,29 +21742,10 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         phx__detect_received(&p->detect, l->peer, p->now);
     links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
 
 static void links_look_again(phx *p, uint64_t at)
 {
@@ -21449,7 +21762,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -21465,12 +21778,31 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -21484,18 +21816,22 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -21540,6 +21876,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -21575,8 +21913,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -21606,8 +21943,11 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
            && phx__os_samehost_dial(&p->os, to, &handle) == 0;
-    if (!near)
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -21615,6 +21955,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -21640,9 +21982,19 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
+}
+
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
@@ -21661,8 +22013,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -21687,12 +22038,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -21776,11 +22129,11 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
-    if (old == NULL && links_rest_until(p, node) > p->now) {
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
@@ -21804,7 +22157,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -21861,7 +22214,7 @@ static int links_up(phx *p, struct phx__link *l)
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
-        past->rests += links_rest_until(p, l->peer) != 0;
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -21883,6 +22236,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -21917,8 +22272,26 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
+    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+        (void)links_watch(p, l);
+    else if (events & PHX_READ)
         phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx__node_clock(p);
+    p->links.door.waiting--;
+    l->in.turn = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -21929,7 +22302,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
-        links_watch(p, l);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -21950,7 +22323,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about
@@ -22422,6 +22795,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
+    phx__dial_rekeyed(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
@@ -22901,8 +23275,6 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    if (!step_has_news(p))
-        return;
     while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -23037,11 +23409,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
+    if (step_has_news(p))
+        step_settle(p);
     if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
@@ -23049,7 +23425,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    phx__node_links_write(p);
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
     step_tell_log(p);
@@ -23808,7 +24185,14 @@ int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
         return PHX_EINVAL;
-    err = p->leave.closing ? PHX_ECLOSED : phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
+    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+        || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
+        return PHX_EINVAL; /* the node's own: it stays as it is */
+    err = p->leave.closing ? PHX_ECLOSED : 0;
+    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+        err = PHX_EINVAL; /* not connected */
+    if (err == 0)
+        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
     if (err == 0 && (dialer & PHX_ADOPT_TLS))
         err = phx__node_keys_tls(&p->keys);
     if (err == 0)

@@ -417,8 +417,10 @@ struct phx_config {
     uint32_t max_nodes; /* nodes known at once; default 65536 */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
-                             PHX_ELIMIT; default 4096, less is fine where descriptors are few. No node has
-                             more than 65,535 neighbours */
+                             PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
+                             limit by itself where they run out. One whom nobody else leads to is let in for
+                             a moment, to learn of others, and links that both sides can do without are given
+                             up, but for those of phx_join and phx_adopt. At most 65,535 neighbours */
     uint32_t hop_limit; /* links a message may cross; default 16, at most 255 */
     uint32_t step_bytes; /* read per link in one step; default 256 KiB, at least 80 KiB. Of a message that
                             is received in place up to 1 MiB */
@@ -524,7 +526,9 @@ int phx_set_keys(phx *p, const struct phx_key *keys, int count);
 /* ---- Addresses ---------------------------------------------------------------------------------- */
 
 /* Accepts links at "tcp://host:port", "tls://host:port" or "unix:///path". Port 0 picks one. Host may be
- * 0.0.0.0 or [::] for all interfaces. The address is passed on to all nodes; that of "all interfaces" is
+ * 0.0.0.0 or, for IPv6 alone, [::] for all interfaces. IPv6 addresses that map an IPv4 one are PHX_ENOADDR,
+ * and link-local ones, which want an interface, cannot be used. The address is passed on to all; that of
+ * "all interfaces" is
  * learnt from this node's TCP links, so a node whose links are all adopted ones (ssh, pipes) tells nobody
  * where it is: listen at the machine's own address, or call phx_advertise. Up to 8 listeners. Resolves
  * host names and so may block; never call it inside a latency-sensitive loop. Errors: PHX_EADDRESS,
@@ -549,7 +553,8 @@ int phx_join(phx *p, const char *address);
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node
  * owns fd from here, also on failure. dialer: 1 on one side and 0 on the other; PHX_ADOPT_TLS is added on
  * both sides for TLS, which adopted streams and UNIX sockets otherwise never speak. PHX_EINSECURE: it is a
- * connection with another machine, and there is no key. */
+ * connection with another machine, and there is no key. PHX_EINVAL: not connected, nothing that can be waited
+ * for (a file, a directory), or the node's own, which then stays as it is. */
 enum phx_adopt { PHX_ADOPT_TLS = 2 };
 int phx_adopt(phx *p, int fd, int dialer);
 

@@ -310,6 +310,8 @@ int ph_vps_at(const struct ph_vps *s, uint64_t index, uint64_t *name)
     return PHX_ENOTFOUND;
 }
 
+#define TURN_EACH_US 10000 /* a call that need not wait turns the node so often all the same */
+
 /* ---- The handle ------------------------------------------------------------------------------ */
 
 /* The message comes first, so that its address is the queued one's. The bytes follow behind. */
@@ -337,6 +339,7 @@ struct ph {
     size_t fds_capacity;
     int more;    /* the last phx_step left work */
     int closing; /* messages are no longer wanted */
+    uint64_t turned_at; /* when phx_step was last called */
 };
 
 phx *ph_core(struct ph *h)
@@ -564,6 +567,7 @@ static int collect_fds(struct ph *h)
 
 static int stepped(struct ph *h, int result)
 {
+    h->turned_at = phx_now_us();
     h->more = result > 0;
     return result < 0 ? result : 0;
 }
@@ -769,6 +773,9 @@ static int receive(struct ph *h, const uint64_t *tag, uint64_t wait_us, struct p
     int err, over = 0;
 
     *out = NULL;
+    /* A program that has much to read, or looks for nothing but breaks, must not seem dead to others. */
+    if (break_is_untold(h) || phx_now_us() > h->turned_at + TURN_EACH_US)
+        (void)turn(h);
     while ((err = take(h, tag, out)) == PHX_EAGAIN && over == 0)
         over = wait_once(h, end);
     return err == PHX_EAGAIN ? over : err;

@@ -788,6 +788,17 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
+void phx__dial_rest(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t count;
+
+    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        all[count]->failures = DIAL_DEAD_ROUNDS;
+        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
+    }
+}
+
 void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
@@ -845,17 +856,34 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
     if (dial_node(d, node)->target == 0)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (!was && reachable && !dial_node(d, node)->linked && t != NULL)
+    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+        return;
+    if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
+    else
+        dial_hasten(d, t, DIAL_MOVED_JITTER_US);
+}
+
+/* All, or those whose last round ended with this verdict. */
+static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->targets.count; i++) {
+        struct phx__dial_target *t = &d->targets.at[i];
+        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
+            dial_forgive(d, t, jitter);
+    }
 }
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
+    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
+}
 
-    for (i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
-            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
+void phx__dial_rekeyed(struct phx__dial *d)
+{
+    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)

@@ -46,6 +46,7 @@ struct phx__link_in {
     uint8_t resting; /* its control frames cost too much: not read until the timer */
     uint8_t held;    /* the stash is whole frames, for which the last step had no time */
     uint8_t waits;   /* for time: it is held, or not read yet */
+    uint8_t turn;    /* waits for its turn to begin with TLS; see node/door.c */
     uint64_t paid_at; /* when its control frames are paid for */
     uint64_t bytes;   /* read so far */
 };

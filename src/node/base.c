@@ -144,6 +144,10 @@ void phx__node_log_tell(phx *p)
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
+/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
+#define NODE_REST (10 * PHX__SECOND)
+#define NODE_REST_MOST (600 * PHX__SECOND)
+
 int phx__node_peer(phx *p, uint32_t node)
 {
     struct phx__peers *s = &p->peers;
@@ -161,6 +165,43 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
     uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
 
     return i != 0 ? &p->peers.history[i - 1] : NULL;
+}
+
+/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
+ * other ways, or was found there at once, lost what was sent, and neither end was late. */
+uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+{
+    const struct phx__history *h = phx__node_history(p, node);
+    uint64_t since;
+
+    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
+        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
+        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
+        return 0;
+    return h->lost_at + (h->rests < 6 ? NODE_REST << h->rests : NODE_REST_MOST);
+}
+
+/* For phx_explain, and for phx__node_rest_until. */
+void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+{
+    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
+    struct phx__peers *s = &p->peers;
+    struct phx__history *past;
+
+    if (n == NULL || !phx__node_serves(p, l))
+        return;
+    if (s->at[l->peer].history == 0) {
+        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
+            return;
+        s->at[l->peer].history = ++s->history_count;
+    }
+    past = &s->history[s->at[l->peer].history - 1];
+    past->node = l->peer;
+    past->heard_at = n->received_at + p->detect.stalled;
+    past->lost_at = p->now;
+    past->lost_error = reason;
+    if (p->now - l->since >= NODE_REST_MOST)
+        past->rests = 0;
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -218,6 +259,11 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
  * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
  * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
@@ -228,7 +274,7 @@ uint32_t phx__node_calls(void *ctx, int share)
 {
     phx *p = ctx;
     struct phx__step *s = &p->step;
-    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
 
     if (s->free_later)

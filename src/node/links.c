@@ -12,16 +12,11 @@
  *  - A higher incarnation replaces everything of a lower one. */
 #include "node/links.h"
 
-/* Links accepted and not authenticated at once. The next one replaces the oldest that had time for a
- * handshake: a slow silent crowd keeps nobody out, and a fast one waits in the listen queue. */
-#define LINKS_UNAUTHENTICATED 256u
-#define LINKS_FAIR_TIME (250 * PHX__MS)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
+#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
+#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
-/* A path that lost data rests for so long, twice as long each time; after a link of the longest anew. */
-#define LINKS_REST (10 * PHX__SECOND)
-#define LINKS_REST_MOST (600 * PHX__SECOND)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 static struct phx__link *links_new(phx *p)
@@ -84,19 +79,20 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     return err;
 }
 
-static void links_watch(phx *p, struct phx__link *l)
+static int links_watch(phx *p, struct phx__link *l)
 {
-    int events;
+    int events, err;
 
     if (l->state == PHX__LINK_CLOSED)
-        return;
+        return PHX_ENOMEM;
     events = phx__link_events(l);
     if (events == l->watching)
-        return;
-    if (phx__node_os(p)->watch(p->os.world, l->handle, events) == 0)
+        return 0;
+    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
         l->watching = events;
     else
-        phx__node_links_close(p, l, PHX_ENOMEM, 0);
+        phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 static void links_resume_listeners(phx *p);
@@ -108,6 +104,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
+                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -129,7 +126,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, const struct phx__link *l)
+static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -139,6 +136,8 @@ static void links_down(phx *p, const struct phx__link *l)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
+        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p);
 }
 
@@ -156,52 +155,17 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         if (err != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
-            links_watch(p, l);
+            (void)links_watch(p, l);
     }
 }
 
 /* The peer has proved its id, or the link is closed. */
 static void links_authenticated(phx *p, struct phx__link *l)
 {
+    p->links.door.waiting -= l->in.turn;
+    l->in.turn = 0;
     p->links.unauthenticated -= l->unauthenticated;
     l->unauthenticated = 0;
-}
-
-/* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
- * other ways, or was found there at once, lost what was sent, and neither end was late. */
-static uint64_t links_rest_until(const phx *p, uint32_t node)
-{
-    const struct phx__history *h = phx__node_history(p, node);
-    uint64_t since;
-
-    if (h == NULL || h->lost_error != PHX_ETIMEDOUT
-        || phx__detect_state(&p->detect, node, &since) != PHX_NODE_OK
-        || since > h->lost_at + p->cfg.detector.timeout_us / 8)
-        return 0;
-    return h->lost_at + (h->rests < 6 ? LINKS_REST << h->rests : LINKS_REST_MOST);
-}
-
-/* For phx_explain, and for links_rest_until. */
-static void links_note_end(phx *p, const struct phx__link *l, int reason)
-{
-    const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
-
-    if (n == NULL || !phx__node_serves(p, l))
-        return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= LINKS_REST_MOST)
-        past->rests = 0;
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
@@ -228,7 +192,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     links_log_close(p, l, was, reason);
     p->stats.bad_frames += reason == PHX_EPROTO;
     p->stats.refused += was != PHX__LINK_UP && tell;
-    links_note_end(p, l, reason);
+    phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
     p->links.closed[p->links.closed_count++] = l->slot;
@@ -236,7 +200,7 @@ void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
     if (was == PHX__LINK_UP)
-        links_down(p, l);
+        links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
@@ -319,29 +283,10 @@ void phx__node_links_read(phx *p, struct phx__link *l)
         phx__detect_received(&p->detect, l->peer, p->now);
     links_wait(p, l, l->in.held && !l->in.resting);
     p->step.more |= l->in.more;
-    links_watch(p, l);
+    (void)links_watch(p, l);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */
-
-static struct phx__link *links_oldest_unauthenticated(const phx *p)
-{
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
-
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
-        if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
-            oldest = l;
-    return oldest;
-}
-
-/* When there is room for one more link that is not authenticated. */
-static uint64_t links_room_at(const phx *p)
-{
-    return p->links.unauthenticated < LINKS_UNAUTHENTICATED
-               ? 0
-               : links_oldest_unauthenticated(p)->since + LINKS_FAIR_TIME;
-}
 
 static void links_look_again(phx *p, uint64_t at)
 {
@@ -358,7 +303,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 
 static void links_resume_listeners(phx *p)
 {
-    uint64_t room_at = links_room_at(p);
+    uint64_t room_at = phx__node_door_room_at(p);
     uint32_t i;
 
     if (room_at > p->now) {
@@ -374,12 +319,31 @@ static void links_resume_listeners(phx *p)
     }
 }
 
+/* Closes some links if there are too many, of strangers or in all: 1 if any. */
+static int links_keep_room(phx *p, int strangers)
+{
+    struct phx__link *l;
+    int some = 0;
+
+    for (; (l = phx__node_door_goes(p, strangers)) != NULL; some = 1)
+        phx__node_links_close(p, l, PHX_ELIMIT, 1);
+    return some;
+}
+
+/* Descriptors have run out: 1 if one is free now. */
+static int links_make_room(phx *p)
+{
+    phx__node_door_is_short(p);
+    links_look_again(p, p->now + LINKS_PAUSE);
+    return links_keep_room(p, 1);
+}
+
 static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
 
-    for (i = 0; i < LINKS_ACCEPTS && err == 0 && links_room_at(p) <= p->now; i++) {
+    for (i = 0; i < LINKS_ACCEPTS && err == 0 && phx__node_door_room_at(p) <= p->now; i++) {
         struct phx_address from;
         struct phx__link *l;
         int handle;
@@ -393,18 +357,22 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            phx__node_links_read(p, l);
-            if (p->links.unauthenticated > LINKS_UNAUTHENTICATED)
-                phx__node_links_close(p, links_oldest_unauthenticated(p), PHX_ELIMIT, 1);
-        }
+            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+                (void)links_watch(p, l);
+            } else
+                phx__node_links_read(p, l);
+            (void)links_keep_room(p, 1);
+        } else if (err == PHX_EMFILE && links_make_room(p))
+            err = 0;
     }
     if (err == 0 && i == LINKS_ACCEPTS)
         p->step.more = 1;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
-    } else if (links_room_at(p) > p->now)
-        links_pause(p, at, links_room_at(p));
+    } else if (phx__node_door_room_at(p) > p->now)
+        links_pause(p, at, phx__node_door_room_at(p));
 }
 
 /* Watches a new listener, or closes it. */
@@ -449,6 +417,8 @@ void phx__node_links_retry_listeners(phx *p)
     for (i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
+    (void)links_keep_room(p, 0);
+    links_look_again(p, phx__node_door_due(p));
 }
 
 int phx__node_links_listen(phx *p, struct phx_address *a)
@@ -484,8 +454,7 @@ static int links_begin(phx *p, struct phx__link *l, int err)
         phx__node_links_close(p, l, err, 0);
         return err;
     }
-    links_watch(p, l);
-    return l->state == PHX__LINK_CLOSED ? PHX_ENOMEM : 0;
+    return links_watch(p, l);
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
@@ -515,8 +484,11 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
            && phx__os_samehost_dial(&p->os, to, &handle) == 0;
-    if (!near)
+    if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
+        if (err == PHX_EMFILE && links_make_room(p))
+            err = phx__node_os(p)->dial(p->os.world, to, &handle);
+    }
     if (err == 0)
         err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
     if (err == 0) {
@@ -524,6 +496,8 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
+        if (near) /* a process of this host that says nothing for so long may be the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -549,9 +523,19 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
-        links_watch(p, l);
+        (void)links_watch(p, l);
     }
     return err;
+}
+
+/* A dial that has failed before there was a connection, or the way to one. */
+static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+{
+    char at[PHX_ADDRESS_TEXT];
+
+    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
+                      phx_strerror(err));
 }
 
 static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
@@ -570,8 +554,7 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     if (err == 0)
         return;
     p->stats.dials_failed++;
-    if (phx__node_keys_may_log_dial(&p->keys, &h->to, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", h->to.path, phx_strerror(err));
+    links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
@@ -596,12 +579,14 @@ void phx__node_links_dial_deferred(phx *p)
 int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     phx *p = ctx;
+    int err;
 
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
-    if (!phx__node_keys_is_secure(&p->keys, to))
-        return PHX_EINSECURE;
-    return links_dial(p, attempt, expect, to, 1);
+    err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
+    if (err != 0)
+        links_not_dialled(p, to, err);
+    return err;
 }
 
 void phx__node_links_abandon(void *ctx, uint32_t attempt)
@@ -685,11 +670,11 @@ static int links_judge(phx *p, struct phx__link *l)
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
     old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && p->links.up >= p->cfg.max_accepts)
+    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
-    if (old == NULL && links_rest_until(p, node) > p->now) {
+    if (old == NULL && phx__node_rest_until(p, node) > p->now) {
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
@@ -713,7 +698,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
-    links_down(p, old);
+    links_down(p, old, PHX_EDUPLICATE);
     p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
@@ -770,7 +755,7 @@ static int links_up(phx *p, struct phx__link *l)
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
-        past->rests += links_rest_until(p, l->peer) != 0;
+        past->rests += phx__node_rest_until(p, l->peer) != 0;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -792,6 +777,8 @@ static int links_up(phx *p, struct phx__link *l)
     links_learn_address(p, l);
     links_resume_parked(p, l);
     links_resume_listeners(p);
+    if (phx__node_door_is_full(p, PHX__SELF))
+        links_look_again(p, p->now + 1); /* perhaps one too many */
     p->set.ops->wants(p, l); /* what waited for a link it may have replaced */
     return 0;
 }
@@ -826,8 +813,26 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if (events & PHX_READ)
+    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+        (void)links_watch(p, l);
+    else if (events & PHX_READ)
         phx__node_links_read(p, l);
+}
+
+void phx__node_links_admit(phx *p)
+{
+    uint64_t next, began;
+    struct phx__link *l = phx__node_door_turn(p, &next);
+
+    links_look_again(p, next);
+    if (l == NULL)
+        return;
+    began = phx__node_clock(p);
+    p->links.door.waiting--;
+    l->in.turn = 0;
+    phx__node_links_read(p, l);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
+    p->step.more |= p->links.door.waiting > 0;
 }
 
 void phx__node_links_due(phx *p, uint32_t slot)
@@ -838,7 +843,7 @@ void phx__node_links_due(phx *p, uint32_t slot)
         return;
     if (phx__link_rested(l) && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
-        links_watch(p, l);
+        (void)links_watch(p, l);
         return;
     }
     /* Up: it was replaced by another link and the peer has not closed it. */
@@ -859,7 +864,7 @@ static void links_write_one(phx *p, struct phx__link *l)
     else if (err != 0)
         phx__node_links_close(p, l, err, 0);
     else
-        links_watch(p, l);
+        (void)links_watch(p, l);
 }
 
 /* Each link that wants it, once. It counts as listed while it is written to: acks that its data brings about

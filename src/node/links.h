@@ -17,6 +17,8 @@ PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
 PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+/* One of those who wait for their turn to begin with TLS. */
+PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
 PHX_PRIVATE void phx__node_links_write(phx *p);
 PHX_PRIVATE int phx__node_links_can_write(const phx *p); /* is a write to be tried in the next step? */

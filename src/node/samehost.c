@@ -45,12 +45,15 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
     return s->enabled && to->family != PHX_UNIX;
 }
 
-/* Silence, a lost connection, and errors that only an authenticated node reports would be the same by TCP.
- * Every host has somebody else at its loopback addresses, so another node is no surprise there. */
+/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
+ * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
+ * another node is no surprise there. */
 int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
     case PHX_ETLS:
     case PHX_EVERSION:
     case PHX_ECLUSTER:

@@ -39,6 +39,14 @@ struct phx__deferred_dial {
     struct phx_address to;
 };
 
+/* See door.c. */
+struct phx__door {
+    uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
+    uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
+};
+
 struct phx__links {
     struct phx__link **at; /* by slot; NULL: free */
     uint32_t size, capacity, up;
@@ -50,6 +58,7 @@ struct phx__links {
     uint32_t closed_count, closed_capacity;
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
+    struct phx__door door;
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
@@ -168,6 +177,23 @@ PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+
+/* door.c */
+/* When there is room for one more link that is not authenticated; 0: now. */
+PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
+/* Descriptors have run out. */
+PHX_PRIVATE void phx__node_door_is_short(phx *p);
+/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
+PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
+PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
+/* When to look again; UINT64_MAX: no need. */
+PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
+/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
+/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
+PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
+PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 
 /* wiring.c: opens all brains. 0, or why not. */
 PHX_PRIVATE int phx__node_wiring_open(phx *p);

@@ -345,8 +345,6 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    if (!step_has_news(p))
-        return;
     while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -489,11 +487,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
+    if (step_has_news(p))
+        step_settle(p);
     if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
         phx__node_step_let_go(p);
     else if (step_has_to_tell(p)
@@ -503,7 +505,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    phx__node_links_write(p);
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
     step_tell_log(p);

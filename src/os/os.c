@@ -274,8 +274,8 @@ void phx__os_wake_drain(const struct phx_os *os)
 
 /* A UNIX socket outlives its process as a file that refuses connections. Removes it if it is such a one: 0,
  * and the path is free; or PHX_EINUSE. Only sockets are touched, since connect refuses at plain files too,
- * and only the file that was tried: it is compared again. (Two processes that start on one stale path in the
- * same microseconds can still remove each other's; POSIX has no unlink-if-same.) */
+ * and only the file that was tried: it is compared again. Where there is no os_lock_path, two processes that
+ * start at one path in the same microseconds can still remove each other's. */
 static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
 {
     struct stat tried, now;
@@ -293,6 +293,38 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     if (lstat(a->un.sun_path, &now) == 0 && now.st_ino == tried.st_ino && now.st_dev == tried.st_dev)
         (void)unlink(a->un.sun_path); /* if it fails, bind says why */
     return 0;
+}
+
+/* A name that one process at a time can have for each path, until it closes what this returns: between bind
+ * and listen a socket looks stale. -1: there is nothing of the kind here. */
+static int os_lock_path(const char *path)
+{
+#ifdef __linux__
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    size_t head = (size_t)(base - path), size = strlen(base);
+    struct sockaddr_un name;
+    struct stat dir;
+    int fd;
+    memset(&name, 0, sizeof name);
+    memcpy(name.sun_path, path, head);
+    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+        return phx__os_poll_error(errno);
+    memset(&name, 0, sizeof name);
+    name.sun_family = AF_UNIX;
+    memcpy(name.sun_path + 1, "phoenix/path", 12);
+    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
+        int err = phx__os_poll_error(errno);
+        close(fd);
+        return err;
+    }
+    return fd;
+#else
+    (void)path;
+    return -1;
+#endif
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -329,7 +361,9 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
     /* One port can then be had for both families, by two listeners. */
     if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
         return phx__os_poll_error(errno);
-    return bind(fd, &a->any, size) != 0 ? phx__os_poll_error(errno) : 0;
+    if (bind(fd, &a->any, size) == 0)
+        return 0;
+    return errno == EINVAL ? PHX_ENOADDR : phx__os_poll_error(errno); /* see phx_listen */
 }
 
 /* Unlinks a UNIX listener's path while it still listens: nobody can take the path for stale meanwhile. */
@@ -362,14 +396,19 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, err = phx__os_pack(at, &a, &size);
+    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
+    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
+        return lock;
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
+        close(lock);
         return fd;
+    }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0 && listen(fd, OS_BACKLOG) != 0)
         err = phx__os_poll_error(errno);
+    close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {

@@ -110,7 +110,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
     if (epoll_ctl(w->queue, first, handle, &e) != 0
         && ((errno != ENOENT && errno != EEXIST)
             || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
-        return phx__os_poll_error(errno);
+        return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     /* Without memory for it each change costs a call more. */
     if (i >= w->known_capacity
         && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)

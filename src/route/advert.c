@@ -59,6 +59,20 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
     return j != NULL && advert_adjacent(r, node, j) > 0;
 }
 
+/* Nobody advertises to us a way to our own neighbours. But a neighbour says how many neighbours it has: if
+ * there are more than ourselves and those that we reach through it, then some are reached without it. */
+int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint32_t v, behind = 0;
+
+    for (v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    }
+    return n != NULL && n->neighbours > 1 + behind;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {

@@ -599,6 +599,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (shrunk && n->neighbourhood != 0)
         route_shrank(r, n, now);
     n->neighbourhood = b->around;
+    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
         n->summary_wait = 0;

@@ -1,9 +1,9 @@
 /* coupled.c - one of two MPI jobs that are coupled by Phoenix: see coupled.sh.
  *
- * usage: coupled JOB PORT ROUNDS [keep]. Two processes in each job. In each round the first of job 0 sends to the
- * first of job 1, waits until that has it, and meets its own other process in a collective call; the second
- * ones do so after the collective call. The receivers enter theirs with the message in hand. If they kept the
- * ack that they owe, all four would wait in a circle for ever; with "keep" they do.
+ * usage: coupled JOB PORT ROUNDS [keep]. Two processes in each job. In each round the first of job 0 sends to
+ * the first of job 1, waits until that has it, and meets its own other process in a collective call; the
+ * second ones do so after the collective call. The receivers enter theirs with the message in hand. If they
+ * kept the ack that they owe, all four would wait in a circle for ever; with "keep" they do.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "phoenix.h"

@@ -22,7 +22,7 @@ work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget holes traces slow'
-parts="$parts figures liar lies lies_said sim"
+parts="$parts figures liar lies lies_said door sim"
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -161,6 +161,9 @@ bars() {
     full hole 6
     full flaky_path 6
     full late_ends 8
+    full strangers 15
+    full full_hub 60
+    full full_accepts 60
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
     full bounded 4096 EVERY=1000000
@@ -248,6 +251,9 @@ routing() {
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=strangers NODES=15
+    sim SCENARIO=full_hub NODES=60
+    sim SCENARIO=full_accepts NODES=60
     sim SCENARIO=traces NODES=12 SEEDS=3
     sim SCENARIO=forgotten NODES=4
 }

@@ -24,6 +24,11 @@ void tell_determinism(struct sim *s);
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
+/* Told in door.c. */
+void tell_strangers(struct sim *s);
+void tell_full_hub(struct sim *s);
+void tell_full_accepts(struct sim *s);
+
 /* Told in slow.c. */
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);

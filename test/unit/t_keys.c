@@ -153,6 +153,29 @@ static void test_roll_over(void)
     finish_all(n, 4);
 }
 
+/* Goal: a node that was refused for its key does not rest once it has the right one (promise 108). Method:
+ * its rests are as long as they are by default, half of retry_max and more. */
+static void test_given_late(void)
+{
+    struct phx_config c;
+    uint64_t start;
+
+    begin_with(&n[0], LOOPBACK, &key_new, NULL);
+    settings(&n[1], &c);
+    c.key = key_old.data;
+    c.key_size = key_old.size;
+    begin_as(&n[1], &c, NULL);
+    phx_join(n[1].p, n[0].at);
+    await(logged(&n[1], phx_strerror(PHX_EKEY), "") > 0, PATIENCE);
+    go_on(50 * MS);
+    ok(!linked(&n[0], &n[1]), "a node with another key is refused");
+    start = phx_now_us();
+    check(phx_set_keys(n[1].p, &key_new, 1) == 0, "the right one");
+    eventually(linked(&n[0], &n[1]), "given the right one, it is linked, promise 108");
+    ok(phx_now_us() - start < SECOND, "within a second (%d ms)", (int)((phx_now_us() - start) / MS));
+    finish_all(n, 2);
+}
+
 static void test_calls(void)
 {
     struct phx_config c;
@@ -512,7 +535,7 @@ static void test_reflection(void)
 
 static const struct test tests[] = {
     {"pairs", test_pairs},
-    {"roll_over", test_roll_over},
+    {"roll_over", test_roll_over}, {"given_late", test_given_late},
     {"calls", test_calls},
     {"files", test_files},
     {"insecure", test_insecure},

@@ -513,6 +513,41 @@ static void test_wrong_one(void)
     finish_all(n, 2);
 }
 
+/* Goal: who sits on a companion's name and hangs up, or says nothing, keeps nobody out. */
+static void test_useless_one(int hangs_up)
+{
+    struct phx_address at;
+    struct phx_config c;
+    int squatter, fd = -1;
+    uint64_t start;
+
+    settings(&n[0], &c);
+    c.same_host = 0;
+    begin_as(&n[0], &c, LOOPBACK);
+    phx_listening(n[0].p, 0, &at);
+    squatter = raw_name(&at, 8);
+    fcntl(squatter, F_SETFL, O_NONBLOCK);
+    begin(&n[1], NULL);
+    phx_join(n[1].p, n[0].at);
+    start = phx_now_us();
+    await((fd = accept(squatter, NULL, NULL)) >= 0, PATIENCE);
+    if (hangs_up)
+        close(fd);
+    eventually(both_ways(&n[0], &n[1]) == 1, "one that %s: TCP is dialled",
+               hangs_up ? "hangs up" : "says nothing");
+    ok(phx_now_us() - start < 2 * SECOND, "soon (%d ms)", (int)((phx_now_us() - start) / MS));
+    if (!hangs_up)
+        close(fd);
+    close(squatter);
+    finish_all(n, 2);
+}
+
+static void test_useless(void)
+{
+    test_useless_one(0);
+    test_useless_one(1);
+}
+
 static void test_name_taken(void)
 {
     struct phx_address at;
@@ -623,7 +658,7 @@ static const struct test tests[] = {
     {"nodes", test_nodes},
     {"off", test_off},
     {"addresses", test_addresses},
-    {"wrong_one", test_wrong_one},
+    {"wrong_one", test_wrong_one}, {"useless", test_useless},
     {"name_taken", test_name_taken},
     {"full", test_full},
     {"late_companion", test_late_companion},

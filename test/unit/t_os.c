@@ -17,6 +17,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -483,6 +484,54 @@ static void test_unix_paths(void)
     end_world(&t);
 }
 
+static struct racer {
+    struct world t;
+    struct phx_address at;
+    int handle, result;
+} racers[2];
+static int race_gate;
+
+static void *race(void *arg)
+{
+    struct racer *r = arg;
+
+    __atomic_add_fetch(&race_gate, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&race_gate, __ATOMIC_ACQUIRE) < 2)
+        ;
+    r->result = r->t.os.listen(r->t.w, &r->at, &r->handle);
+    return NULL;
+}
+
+/* Goal: of two that start at one path in the same moment one listens. Method: two threads, and at every
+ * other round a stale path. */
+static void test_unix_race(void)
+{
+    int round, i, both = 0, none = 0;
+    pthread_t other;
+
+    begin_world(&racers[0].t);
+    begin_world(&racers[1].t);
+    for (round = 0; round < 2000; round++) {
+        racers[0].at = racers[1].at = loopback(PHX_UNIX);
+        if (round % 2)
+            make_stale(racers[0].at.path);
+        race_gate = 0;
+        pthread_create(&other, NULL, race, &racers[1]);
+        race(&racers[0]);
+        pthread_join(other, NULL);
+        both += racers[0].result == 0 && racers[1].result == 0;
+        none += racers[0].result != 0 && racers[1].result != 0;
+        for (i = 0; i < 2; i++)
+            if (racers[i].result == 0)
+                racers[i].t.os.close(racers[i].t.w, racers[i].handle);
+        unlink(racers[0].at.path);
+    }
+    ok(both == 0 && none == 0, "of 2000 pairs that start at one path one listens: both %d, none %d", both,
+       none);
+    end_world(&racers[1].t);
+    end_world(&racers[0].t);
+}
+
 static void test_unix_backlog(void)
 {
     struct world t;
@@ -914,6 +963,7 @@ int main(void)
     test_aborted();
     test_full();
     test_unix_paths();
+    test_unix_race();
     test_unix_backlog();
     test_no_descriptors();
     test_closed_standard();

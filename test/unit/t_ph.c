@@ -516,8 +516,17 @@ static void die(int i)
     h[i] = NULL;
 }
 
+static uint64_t steps_of(int i)
+{
+    struct phx_stats st;
+
+    phx_stats(ph_core(h[i]), &st);
+    return st.steps;
+}
+
 static void test_break(void)
 {
+    uint64_t steps;
     struct ph_vps s = PH_VPS_EMPTY, out = PH_VPS_EMPTY;
     struct ph_msg *m;
 
@@ -547,6 +556,9 @@ static void test_break(void)
        "then it is known, though still broken");
     die(2);
     await(recv_code(0) == PH_MSG_ERROR);
+    steps = steps_of(0);
+    ok(recv_code(0) == PH_MSG_ERROR && steps_of(0) > steps,
+       "a program that does not ask what broke still lives: each call turns the node, promise 50");
     ok(ph_get_broken_vps(h[0], NULL, &out) == 0 && ph_vps_size(&out) == 20,
        "the next break is a new one");
     ph_vps_free(&s);

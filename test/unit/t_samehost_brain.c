@@ -74,7 +74,8 @@ static void test_tried(void)
 static void test_dials(void)
 {
     /* Goal: what is looked for within the host, and which failures say nothing of TCP. */
-    static const int always[] = { PHX_EPROTO, PHX_ETLS, PHX_EVERSION, PHX_ECLUSTER, PHX_EKEY };
+    static const int always[] = { PHX_EPROTO, PHX_ETLS, PHX_EVERSION, PHX_ECLUSTER, PHX_EKEY,
+                                  PHX_ERESET, PHX_ETIMEDOUT };
     static const int elsewhere[] = { PHX_EPEER, PHX_ESELF };
     struct phx_address v4 = at("10.0.0.1", PHX_IPV4), v6 = at("2001::1", PHX_IPV6);
     struct phx_address local = at("127.0.0.1", PHX_IPV4), path = at(NULL, PHX_UNIX);
@@ -99,7 +100,7 @@ static void test_dials(void)
                || phx__node_samehost_is_doubtful(&v6, reason) != far
                || phx__node_samehost_is_doubtful(&local, reason) != near;
     }
-    ok(bad == 0, "TCP may lead to another node for seven reasons, five of them at loopback: %d wrong", bad);
+    ok(bad == 0, "TCP may lead to another node for nine reasons, seven of them at loopback: %d wrong", bad);
 }
 
 /* The model: of each listener what is to happen, in words. */

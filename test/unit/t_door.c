@@ -1,0 +1,75 @@
+/* t_door.c - what a node says of dials that fail at once, and of descriptors that are no streams. */
+#include "test.h"
+
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#endif
+
+#include "nodes.h"
+
+static struct node n[2];
+
+/* Goal: a dial that fails at once has a line in the log, as one that fails later has (promise 111). */
+static void test_fails_at_once(void)
+{
+    begin(&n[0], NULL);
+    phx_join(n[0].p, "unix:///nonexistent/hub.sock");
+    eventually(logged(&n[0], "/nonexistent/hub.sock", "not dialled") == 1,
+               "a path without its directory is told");
+    go_on(300 * MS);
+    ok(stats(&n[0]).dials > 1 && logged(&n[0], "/nonexistent/hub.sock", "not dialled") == 1, "once");
+    finish(&n[0]);
+}
+
+static int adopt(int fd)
+{
+    return phx_adopt(n[0].p, fd, 1);
+}
+
+/* Goal: phx_adopt says what is wrong with a descriptor, and leaves the node's own alone. */
+static void test_adopt(void)
+{
+    struct phx_config c;
+    struct pollfd fds[4];
+    int i, own, count, ends[2] = { -1, -1 };
+
+    settings(&n[0], &c);
+    c.key = NULL;
+    c.key_size = 0;
+    begin_as(&n[0], &c, LOOPBACK);
+    ok(adopt(open("/", O_RDONLY)) == PHX_EINVAL, "a directory");
+    ok(adopt(open("/dev/null", O_RDWR)) == PHX_EINVAL || phx_fd(n[0].p) < 0, "a device");
+    ok(adopt(socket(AF_INET, SOCK_STREAM, 0)) == PHX_EINVAL, "a socket that is not connected");
+    count = phx_fds(n[0].p, fds, 4);
+    for (own = i = 0; i < count; i++)
+        own += adopt(fds[i].fd) == PHX_EINVAL && fcntl(fds[i].fd, F_GETFD) >= 0;
+    ok(count > 1 && own == count, "the node's own, which stay open");
+    ok(phx_fd(n[0].p) < 0 || adopt(phx_fd(n[0].p)) == PHX_EINVAL, "and its queue");
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
+    ok(adopt(ends[0]) == 0 && adopt(ends[0]) == PHX_EINVAL, "a stream, but not twice");
+    close(ends[1]);
+    begin(&n[1], NULL);
+    phx_join(n[1].p, n[0].at);
+    eventually(linked(&n[0], &n[1]), "its listener still listens");
+    finish_all(n, 2);
+}
+
+/* [::ffff:127.0.0.1] is no address that a socket of version 6 alone can have. */
+static void test_mapped(void)
+{
+    begin(&n[0], NULL);
+    ok(phx_listen(n[0].p, "tcp://[::ffff:127.0.0.1]:0") == PHX_ENOADDR, "an address that maps another");
+    finish(&n[0]);
+}
+
+static const struct test tests[] = {
+    {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped}, {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (test_begin() != 0)
+        return 1;
+    run_tests(tests, argc, argv);
+    return test_finish();
+}
