@@ -466,7 +466,8 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
+                                      p->now);
 }
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
