@@ -1,9 +1,9 @@
 /* t_slow.c - a host whose callbacks are slow: what a step has no time for waits, and all of it comes.
  *
- * Goal: messages of all sizes that are held between steps arrive once and in order, also when links close
- * meanwhile, and no step shows much more than it has time for (promise 119).
- * Method: whole nodes over loopback sockets. The receiver announces 10 ms, so its callbacks may take 1 ms in a
- * step, and each takes 0.3 ms. test/sim/slow.c has the bars, in virtual time.
+ * Goal: messages of all sizes that are held between steps arrive once and in order, also when links
+ * close meanwhile, and no step shows much more than it has time for (promise 119).
+ * Method: whole nodes over loopback sockets. The receiver announces 10 ms, so its callbacks may take 1 ms
+ * in a step, and each takes 0.3 ms. test/sim/slow.c has the bars, in virtual time.
  */
 #include "test.h"
 #ifdef PHX_JOINED
@@ -98,7 +98,9 @@ static void test_ends(void)
 
 int main(int argc, char **argv)
 {
-    static const struct test tests[] = { { "all_come", test_all_come }, { "ends", test_ends }, { NULL, NULL } };
+    static const struct test tests[] = {
+        { "all_come", test_all_come }, { "ends", test_ends }, { NULL, NULL }
+    };
 
     if (test_begin())
         return 1;
