@@ -133,7 +133,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
-        if (got == PHX__LINK_HOLD) {
+        if (got == PHX_EAGAIN && !l->end.refused) {
             l->in.held = 1;
             break;
         }

@@ -114,8 +114,6 @@ struct phx__link {
     struct phx__link_end end;
 };
 
-#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
-
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -124,7 +122,8 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX_EAGAIN:
+     * there is no time, so this frame and all that follow are to be kept for another step. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */

@@ -469,12 +469,6 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* What there is no time for stays where it is. */
-static int frames_later(int err)
-{
-    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
-}
-
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -486,7 +480,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return frames_later(err);
+    return err;
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -508,7 +502,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif

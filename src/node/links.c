@@ -260,7 +260,8 @@ static void links_wait(phx *p, struct phx__link *l, int waits)
     p->step.more = 1;
     l->in.waits = (uint8_t)waits;
     p->links.waiting += waits ? 1u : UINT32_MAX;
-    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+    if (phx__node_serves(p, l))
+        phx__detect_behind(&p->detect, l->peer, waits, p->now);
 }
 
 void phx__node_links_read(phx *p, struct phx__link *l)
