@@ -203,7 +203,8 @@ enum phx_state {
     PHX_NODE_LEFT         /* said goodbye */
 };
 
-/* Names that are broken: held by a node that failed, and by nobody else. */
+/* Names that are broken: held by a node that failed, and by nobody else. Of one that held more than 33 ranges
+ * all from the 33rd on are one, with what lay between them; when it is back all is as it was. */
 struct phx_lost {
     struct phx_range range;
     struct phx_id owner; /* who held them */
@@ -406,13 +407,16 @@ struct phx_config {
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
                            what is over the receiver's comes back as PHX_ETOOBIG */
     size_t mem_limit;   /* bytes this node may allocate; default 0: no limit. Messages leave an eighth of it
-                           to links and tables: phx_send then says PHX_ENOMEM */
+                           to links and tables: phx_send then says PHX_ENOMEM. What others say of
+                           themselves takes half at most, and what is kept of nodes that failed or left
+                           an eighth, 4 MiB at most (also without a limit): beyond, the oldest are
+                           forgotten */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
                            whose path lost messages is reached through others for 10 s to 10 min */
-    uint32_t max_nodes; /* nodes known at once; default 65536 */
+    uint32_t max_nodes; /* nodes known at once; default 65536. Those that failed or left give way */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
                              PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
