@@ -152,10 +152,13 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    p->step.free_later |= p->step.active;
+    p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
-        p->step.free_later = 1;
-    else
-        phx__node_step_free(p);
+        return;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    phx__node_step_free(p);
 }
 
 /* May the host begin something, with these arguments? */
@@ -385,8 +388,12 @@ int phx_busy(phx *p, uint64_t us)
     if (err != 0)
         return err;
     phx__detect_busy(&p->detect, us);
-    if (!p->step.active) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
+    if (p->step.active) { /* it writes when it ends */
+        p->step.let_go = 1;
+        return 0;
+    }
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
     return 0;
 }
 
@@ -397,7 +404,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
-    p->leave.closing = 1;
+    p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
     p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;

@@ -167,6 +167,7 @@ bars() {
     full full_hub 60
     full full_accepts 60
     sh test/real/delivery.sh bars 60
+    sh test/real/hello.sh bars
     full bounded 4096 EVERY=1000000
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
