@@ -609,7 +609,10 @@ uint64_t phx_now_us(void);
 /* Takes names first..last for this node and tells everybody. No permission is asked: if another node
  * holds some of them, the claim with the higher (epoch, id) wins, the same way everywhere, and the
  * loser gets on_conflict. A new claim gets an epoch above every claim known here, so whoever assumes
- * last and knows of the other wins. PHX_ERANGE, PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
+ * last and knows of the other wins. What a process held that died goes to the next one once it counts as
+ * failed, detector.broken_us after its last route; a process that is started again with an id of its own is
+ * not told of that wait. With the same cfg.id and a higher cfg.incarnation there is none. PHX_ERANGE,
+ * PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
 int phx_assume(phx *p, uint64_t first, uint64_t last);
 
 /* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until
