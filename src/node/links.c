@@ -15,7 +15,7 @@
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_NEAR_PATIENCE (500 * PHX__MS)
-#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
+#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -357,8 +357,8 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
-                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+            if (l->secure) {
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
                 (void)links_watch(p, l);
             } else
                 phx__node_links_read(p, l);
@@ -813,10 +813,15 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+    if (!(events & PHX_READ))
+        return;
+    if (phx__node_door_waits(p, l)) {
         (void)links_watch(p, l);
-    else if (events & PHX_READ)
-        phx__node_links_read(p, l);
+        return;
+    }
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    phx__node_links_read(p, l);
 }
 
 void phx__node_links_admit(phx *p)

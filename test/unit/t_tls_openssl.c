@@ -556,6 +556,104 @@ static void test_middle(void)
     middle_end(&m);
 }
 
+#define HELLOS 300
+
+/* The first words of a dialer, as a stranger may have recorded them. How many bytes. */
+static size_t record_hello(unsigned char *out, size_t capacity)
+{
+    struct sockaddr_in a;
+    socklen_t length = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), end = -1;
+    ssize_t got = 0;
+    char at[64];
+
+    memset(&a, 0, sizeof a);
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 5) == 0
+              && getsockname(fd, (struct sockaddr *)&a, &length) == 0,
+          "a listener");
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    snprintf(at, sizeof at, "tls://127.0.0.1:%d", ntohs(a.sin_port));
+    begin_files(&n[1], NULL, "ca.pem", "ec.pem", "ec.key");
+    phx_join(n[1].p, at);
+    await((end = accept(fd, NULL, NULL)) >= 0, PATIENCE);
+    await((got = recv(end, out, capacity, MSG_DONTWAIT)) > 0, PATIENCE);
+    close(end);
+    close(fd);
+    finish(&n[1]);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* What takes a while: how long, and how long it has been without an end. */
+static void wait_longest(uint64_t since, uint64_t *longest)
+{
+    uint64_t now = phx_now_us();
+
+    if (now - since > *longest)
+        *longest = now - since;
+}
+
+/* Goal: strangers that make the acceptor do its half of many handshakes make no member late and keep nobody
+ * out (promises 40, 110). Method: a costly certificate, 300 connections with a recorded ClientHello that are
+ * held open, and made anew when they are closed; a member that sends all the time, and one that joins.
+ * HELLOS_FOR=30 in the environment lasts so many seconds and prints bars. */
+static void test_hellos(void)
+{
+    const char *seconds = getenv("HELLOS_FOR");
+    uint64_t end, sent_at = 0, late = 0, join = 0, joined_at = 0, began;
+    unsigned char hello[4096];
+    size_t size = record_hello(hello, sizeof hello);
+    int fds[HELLOS], i, renewed = 0, sent = 0, joins = 0;
+
+    begin_files(&n[0], LOOPBACK, "ca.pem", "rsa4096.pem", "rsa4096.key");
+    begin_files(&n[1], NULL, "ca.pem", "ec.pem", "ec.key");
+    phx_join(n[1].p, n[0].at);
+    phx_assume(n[0].p, 1, 1);
+    await(linked(&n[0], &n[1]), PATIENCE);
+    for (i = 0; i < HELLOS; i++)
+        check(send(fds[i] = raw_socket(&n[0]), hello, size, MSG_NOSIGNAL) > 0, "a stranger");
+    began = phx_now_us();
+    end = began + (seconds != NULL ? (uint64_t)atoi(seconds) : 4) * SECOND;
+    while (phx_now_us() < end) {
+        char said[4096];
+        turn(1);
+        for (i = 0; i < HELLOS; i++) {
+            ssize_t got = recv(fds[i], said, sizeof said, MSG_DONTWAIT);
+            if (got > 0 || (got < 0 && errno == EAGAIN))
+                continue;
+            close(fds[i]);
+            fds[i] = raw_socket(&n[0]);
+            renewed += send(fds[i], hello, size, MSG_NOSIGNAL) > 0;
+        }
+        if (n[0].mail_count < sent) {
+            wait_longest(sent_at, &late);
+        } else {
+            post(&n[1], 1, (uint64_t)sent++, 10);
+            sent_at = phx_now_us();
+        }
+        if (joined_at == 0 && phx_now_us() > began + SECOND) {
+            begin_files(&n[2], NULL, "ca.pem", "ec.pem", "ec.key");
+            phx_join(n[2].p, n[0].at);
+            joined_at = phx_now_us();
+        } else if (joined_at != 0 && joins == 0) {
+            wait_longest(joined_at, &join);
+            joins = linked(&n[0], &n[2]);
+        }
+    }
+    printf("# %d strangers anew, %d messages of a member, late %d ms, join %d ms\n", renewed, sent,
+           (int)(late / MS), (int)(join / MS));
+    ok(late < SECOND, "%d ClientHellos held open: no message of a member is late", HELLOS);
+    ok(joins && join < 2 * SECOND, "and a newcomer gets in, promise 110");
+    if (seconds != NULL)
+        printf("bar\ttls hellos messages late ms\t%d\t300\t%s\nbar\ttls hellos join ms\t%d\t2000\t%s\n",
+               (int)(late / MS), late <= 300 * MS ? "ok" : "short", (int)(join / MS),
+               joins && join <= 2 * SECOND ? "ok" : "short");
+    for (i = 0; i < HELLOS; i++)
+        close(fds[i]);
+    finish_all(n, 3);
+}
+
 static void test_openssl(void)
 {
     char path[120];
@@ -569,6 +667,7 @@ static void test_openssl(void)
         test_middle();
         test_strangers();
         test_servers();
+        test_hellos();
     }
     run("rm -f *.pem *.key *.csr *.srl *.der *.conf index* serial* [0-9]* *.old");
     check(run("true"), "a shell");
