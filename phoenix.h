@@ -205,7 +205,8 @@ enum phx_state {
     PHX_NODE_LEFT         /* said goodbye */
 };
 
-/* Names that are broken: held by a node that failed, and by nobody else. */
+/* Names that are broken: held by a node that failed, and by nobody else. Of one that held more than 33 ranges
+ * all from the 33rd on are one, with what lay between them; when it is back all is as it was. */
 struct phx_lost {
     struct phx_range range;
     struct phx_id owner; /* who held them */
@@ -409,13 +410,16 @@ struct phx_config {
                            what is over the receiver's comes back as PHX_ETOOBIG, and so does what its
                            mem_limit could not hold if there was no other message */
     size_t mem_limit;   /* bytes this node may allocate; default 0: no limit. Messages leave an eighth of it
-                           to links and tables: phx_send then says PHX_ENOMEM */
+                           to links and tables: phx_send then says PHX_ENOMEM. What others say of
+                           themselves takes half at most, and what is kept of nodes that failed or left
+                           an eighth, 4 MiB at most (also without a limit): beyond, the oldest are
+                           forgotten */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
     uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
                            whose path lost messages is reached through others for 10 s to 10 min */
-    uint32_t max_nodes; /* nodes known at once; default 65536 */
+    uint32_t max_nodes; /* nodes known at once; default 65536. Those that failed or left give way */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
                              PHX_ELIMIT; default 4096, less is fine where descriptors are few: there is a
@@ -607,7 +611,10 @@ uint64_t phx_now_us(void);
 /* Takes names first..last for this node and tells everybody. No permission is asked: if another node
  * holds some of them, the claim with the higher (epoch, id) wins, the same way everywhere, and the
  * loser gets on_conflict. A new claim gets an epoch above every claim known here, so whoever assumes
- * last and knows of the other wins. PHX_ERANGE, PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
+ * last and knows of the other wins. What a process held that died goes to the next one once it counts as
+ * failed, detector.broken_us after its last route; a process that is started again with an id of its own is
+ * not told of that wait. With the same cfg.id and a higher cfg.incarnation there is none. PHX_ERANGE,
+ * PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
 int phx_assume(phx *p, uint64_t first, uint64_t last);
 
 /* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until

@@ -11,7 +11,7 @@
 #define DEAD_BYTES ((size_t)4 << 20)
 #define DEAD_ADDRESSES 2u
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
-/* In the arrays by node; the hash of ids is at least three eighths full. */
+/* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
@@ -22,7 +22,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
-    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+    return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
            + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
@@ -124,6 +124,7 @@ static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);
         d->card_version = version;

@@ -51,13 +51,19 @@ static uint32_t table_capacity(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
+void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
+{
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    d->advertised = NULL;
+}
+
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    phx__route_table_unadvertise(t, d);
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);

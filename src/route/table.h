@@ -114,6 +114,8 @@ PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const stru
 /* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                            const struct phx__advertised *word);
+/* Forgets what was advertised of a destination that is unreachable, as all know. */
+PHX_PRIVATE void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d);
 /* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
 PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
 

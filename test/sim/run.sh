@@ -21,7 +21,7 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget holes traces slow'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead holes traces slow'
 parts="$parts figures liar lies lies_said door sim"
 mkdir -p "$dir"
 
@@ -141,6 +141,8 @@ bars() {
     full gateway_death 48
     full campaign 24 SEEDS="${CAMPAIGN:-2000}" # 33 s of processor time for a thousand
     full partition 100
+    full crash_loop 5 FULL=1
+    full came_and_left 5 FULL=1
     full mass_restart 400
     full name_change 64
     full quiet 48
@@ -257,6 +259,8 @@ routing() {
     sim SCENARIO=full_accepts NODES=60
     sim SCENARIO=traces NODES=12 SEEDS=3
     sim SCENARIO=forgotten NODES=4
+    sim SCENARIO=crash_loop NODES=5
+    sim SCENARIO=came_and_left NODES=5
 }
 
 detect() {

@@ -24,6 +24,10 @@ void tell_determinism(struct sim *s);
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
+/* Told in dead.c. */
+void tell_crash_loop(struct sim *s);
+void tell_came_and_left(struct sim *s);
+
 /* Told in door.c. */
 void tell_strangers(struct sim *s);
 void tell_full_hub(struct sim *s);
