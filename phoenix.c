@@ -1294,8 +1294,6 @@ struct phx__link {
     struct phx__link_end end;
 };
 
-#define PHX__LINK_HOLD 1 /* no time now: this frame and all that follow are to be kept for another step */
-
 /* What the links ask of the node. */
 struct phx__link_ops {
     /* The peer has said who it is, unproved: 0, PHX_EAGAIN park it (acceptor only), or why refused. */
@@ -1304,7 +1302,8 @@ struct phx__link_ops {
     void (*introduce)(phx *ctx, const struct phx__link *l, struct phx__standing *out);
     /* The hello is done. 0, or why it is closed after all. */
     int (*up)(phx *ctx, struct phx__link *l);
-    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX__LINK_HOLD. */
+    /* A frame on a link that is up; raw: all of it. 0, why the link must close, or PHX_EAGAIN:
+     * there is no time, so this frame and all that follow are to be kept for another step. */
     int (*frame)(phx *ctx, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                  size_t raw_size);
     /* These bytes of a DATA frame have come: 0, or its head's size and *out, held, for all its payload. */
@@ -1581,6 +1580,8 @@ PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const stru
 /* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                            const struct phx__advertised *word);
+/* Forgets what was advertised of a destination that is unreachable, as all know. */
+PHX_PRIVATE void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d);
 /* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
 PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
 
@@ -10109,7 +10110,7 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         }
         s->frames_in++;
         got = link_on_frame(s, l, &f, p, used);
-        if (got == PHX__LINK_HOLD) {
+        if (got == PHX_EAGAIN && !l->end.refused) {
             l->in.held = 1;
             break;
         }
@@ -10401,13 +10402,19 @@ static uint32_t table_capacity(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
+void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
+{
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    d->advertised = NULL;
+}
+
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
 
     phx__route_table_drop_offers(t, d);
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    phx__route_table_unadvertise(t, d);
     phx__route_table_uncard(t, d);
     if (d->ask != 0)
         phx__route_table_unask(t, &t->asks[d->ask - 1]);
@@ -20801,7 +20808,7 @@ uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
 #define DEAD_BYTES ((size_t)4 << 20)
 #define DEAD_ADDRESSES 2u
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
-/* In the arrays by node; the hash of ids is at least three eighths full. */
+/* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
@@ -20812,7 +20819,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
-    return DEAD_EACH + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
+    return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
            + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
@@ -20914,6 +20921,7 @@ static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);
         d->card_version = version;
@@ -21445,12 +21453,6 @@ static int frames_on_ack(phx *p, const struct phx__frame *f)
     return 0;
 }
 
-/* What there is no time for stays where it is. */
-static int frames_later(int err)
-{
-    return err == PHX_EAGAIN ? PHX__LINK_HOLD : err;
-}
-
 static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *f,
                         const uint8_t *raw, size_t raw_size)
 {
@@ -21462,7 +21464,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
-    return frames_later(err);
+    return err;
 }
 
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
@@ -21484,7 +21486,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
-    case PHX__CAST: return frames_later(phx__post_recv_multicast(&p->post, f));
+    case PHX__CAST: return phx__post_recv_multicast(&p->post, f);
 #ifdef PHX_PAPER
     case PHX__PAPER: return p->paper(p, l->peer, f);
 #endif
@@ -21956,7 +21958,8 @@ static void links_wait(phx *p, struct phx__link *l, int waits)
     p->step.more = 1;
     l->in.waits = (uint8_t)waits;
     p->links.waiting += waits ? 1u : UINT32_MAX;
-    phx__detect_behind(&p->detect, l->peer, waits, p->now);
+    if (phx__node_serves(p, l))
+        phx__detect_behind(&p->detect, l->peer, waits, p->now);
 }
 
 void phx__node_links_read(phx *p, struct phx__link *l)
