@@ -3533,6 +3533,7 @@ struct phx__step {
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
+    int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
@@ -3611,6 +3612,8 @@ PHX_PRIVATE int phx__node_wiring_open(phx *p);
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
 PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
 PHX_PRIVATE void phx__node_step_free(phx *p);
+/* Acks, own card and news do not wait for company: they leave when links are written next. */
+PHX_PRIVATE void phx__node_step_let_go(phx *p);
 
 #endif
 
@@ -3651,6 +3654,7 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -18861,7 +18865,7 @@ static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
     uint32_t told = 0;
-    uint64_t name;
+    uint64_t name = 0;
 
     p->waiting.ready = NULL;
     while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
@@ -20470,6 +20474,11 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
  * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
  * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
@@ -20480,7 +20489,7 @@ uint32_t phx__node_calls(void *ctx, int share)
 {
     phx *p = ctx;
     struct phx__step *s = &p->step;
-    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
 
     if (s->free_later)
@@ -20983,8 +20992,6 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->step.free_later)
-        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
     if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
@@ -22280,11 +22287,11 @@ void phx__node_links_admit(phx *p)
     links_look_again(p, next);
     if (l == NULL)
         return;
-    began = phx_now_us();
+    began = phx__node_clock(p);
     p->links.door.waiting--;
     l->in.turn = 0;
     phx__node_links_read(p, l);
-    phx__node_door_charge(p, phx_now_us() - began);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
     p->step.more |= p->links.door.waiting > 0;
 }
 
@@ -23269,8 +23276,6 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    if (!step_has_news(p))
-        return;
     while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -23355,8 +23360,7 @@ static void step_leave(phx *p)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
-        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post);
+        p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
@@ -23367,6 +23371,15 @@ static void step_leave(phx *p)
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
+}
+
+void phx__node_step_let_go(phx *p)
+{
+    p->step.let_go = 0;
+    step_renew_card(p);
+    phx__post_settle(&p->post);
+    p->route.pace.gap = 0;
+    phx__route_advert_flush(&p->route, p->now);
 }
 
 static int step_work_left(const phx *p)
@@ -23405,20 +23418,26 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    phx__node_links_admit(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
-    if (step_has_to_tell(p)
+    if (step_has_news(p))
+        step_settle(p);
+    if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
+        phx__node_step_let_go(p);
+    else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    phx__node_links_write(p);
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
     step_tell_log(p);
@@ -24053,10 +24072,13 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    p->step.free_later |= p->step.active;
+    p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
-        p->step.free_later = 1;
-    else
-        phx__node_step_free(p);
+        return;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    phx__node_step_free(p);
 }
 
 /* May the host begin something, with these arguments? */
@@ -24286,8 +24308,12 @@ int phx_busy(phx *p, uint64_t us)
     if (err != 0)
         return err;
     phx__detect_busy(&p->detect, us);
-    if (!p->step.active) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
+    if (p->step.active) { /* it writes when it ends */
+        p->step.let_go = 1;
+        return 0;
+    }
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
     return 0;
 }
 
@@ -24298,7 +24324,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
-    p->leave.closing = 1;
+    p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
     p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;

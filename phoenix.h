@@ -11,7 +11,9 @@
  *    only exception (any thread, any signal handler). Different nodes in one process share nothing.
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
  *    that computes for a minute is silent for a minute; others suspect it after cfg.detector.interval_us
- *    and half of their timeout_us, unless phx_busy has told them.
+ *    and half of their timeout_us, unless phx_busy has told them. Acks, own names and news wait some
+ *    milliseconds for company: before a host blocks or computes it calls phx_busy, or phx_step with n == 0,
+ *    and they leave. One that does neither may leave others waiting for them.
  *  - Callbacks run only inside phx_step, on its stack (phx_free still gives buffers back: on_abandon, and
  *    the release of phx_send_owned). Inside one, any call is allowed but phx_step, which returns
  *    PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
@@ -511,8 +513,8 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us);
 int phx_close(phx *p, uint64_t drain_us);
 int phx_closed(const phx *p);
 
-/* Ends it at once: links close without a goodbye, sends with tokens get no outcome, owned buffers are
- * released. NULL is fine. */
+/* Ends it at once: links close without a goodbye (acks of what on_message has got leave before), sends with
+ * tokens get no outcome, owned buffers are released. NULL is fine. */
 void phx_free(phx *p);
 
 /* Other keys than cfg.key, at any time: the node uses the first and accepts all, one or two. Links that
@@ -558,12 +560,13 @@ int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a tenth
- * of detector.interval_us in all, and one callback more; what is left is for the next step. ready: pollfds
- * filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready with one
- * system call, or begin with the link that alone was ready at all of the last looks. n == 0 with ready !=
- * NULL says that nothing is ready: the cheap way to let go what was just sent, before the host sleeps.
- * Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from inside a callback. */
+/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a
+ * tenth of detector.interval_us in all, and one callback more; what is left is for the next step. ready:
+ * pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready
+ * with one system call, or begin with the link that alone was ready at all of the last looks. n == 0 with
+ * ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap last step
+ * before the host blocks or computes. Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from
+ * inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call
@@ -588,9 +591,10 @@ int phx_fd(const phx *p);
 int phx_wake(phx *p);
 
 /* The host will not step for about us microseconds: it is going to compute. All neighbours are told now,
- * without waiting for a step, and do not wonder before that time is over. The next phx_step ends it, and
- * tells them so. Costs two small frames per link, so call it before pauses longer than
- * detector.interval_us, not before each. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
+ * without waiting for a step, and do not wonder before that time is over; what this node owes leaves with
+ * it (inside a callback when the step ends). The next phx_step ends it, and tells them so. Costs two small
+ * frames per link, so call it before pauses longer than detector.interval_us, and before shorter ones
+ * phx_step with n == 0. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
 int phx_busy(phx *p, uint64_t us);
 
 /* A monotonic clock for hosts that have none. */

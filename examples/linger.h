@@ -42,7 +42,7 @@ static void linger_turn(struct linger *g, phx *p, int most_ms)
     int ms;
 
     if (phx_deadline(p) == 0)
-        phx_step(p, now, &none, 0); /* what was just sent leaves; no need to look for more first */
+        phx_step(p, now, &none, 1); /* what was just sent leaves; no need to look for more first */
     if (now < g->until) {
         g->looks++;
     } else {

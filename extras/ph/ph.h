@@ -17,7 +17,7 @@
  * CAVEATS:
  *
  *  - Phoenix lives only inside the calls below. A program that computes for long calls ph_poll now
- *    and then, or announces its silence with phx_busy(ph_core(h), us).
+ *    and then, or announces its silence with phx_busy(ph_core(h), us), which sends what it owes, too.
  *  - One thread per handle; different handles share nothing.
  *  - The queue of messages that nobody has received yet is bounded (ph_config.queue_*). While it is
  *    full nothing more is read from the links, so that senders are held back and nothing is lost,

@@ -37,7 +37,7 @@
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
  * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
- * has just rested is read by little, or each read would bring more than the rest has paid for. */
+ * owes as much is read by little, or anything if all links owe much: others are read between. */
 #define LINK_REST_US (500 * PHX__MS)
 #define LINK_REST_READ 65536u
 
@@ -59,7 +59,7 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
 static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
+    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
     s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
@@ -82,7 +82,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_EPROTO;
     if (!link_is_charged(f->type))
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
-    s->walked = 0;
+    s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
     link_charge(s, l, raw_size);
     return err;
@@ -239,7 +239,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     uint64_t price = link_price(s, l);
     size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
         room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }

@@ -76,6 +76,11 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
+void phx__link_out_named(struct phx__link *l, uint64_t claims)
+{
+    l->out.paid_at += claims / 256 * OUT_NEWS_US;
+}
+
 size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;

@@ -10,6 +10,8 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
 PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* The news that were queued last have their reader pass so many claims: that is charged, too. */
+PHX_PRIVATE void phx__link_out_named(struct phx__link *l, uint64_t claims);
 /* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
 PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes

@@ -11,6 +11,9 @@
  * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, at worst O(c log c). */
 #include "names/index.h"
 
+#define INDEX_COST 16u /* measured: of each claim */
+#define INDEX_COST_MOST 512000u
+
 uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name)
 {
     uint32_t low = 0, high = count;
@@ -166,6 +169,11 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
             index_heap_pop(waiting);
     }
     return index_sweep_to(x, open, from, UINT64_MAX);
+}
+
+uint64_t phx__names_index_cost(const struct phx__names_index *x)
+{
+    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
 }
 
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,

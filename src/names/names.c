@@ -19,14 +19,16 @@
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
- * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
- * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
- * nodes never come near: a million claims a second take half a million years. */
+ * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
+ * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
+ * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
+ * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
 #include "names/names.h"
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* Above it an epoch is not remembered. */
+#define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -186,18 +188,30 @@ static void names_join(struct phx__names_of *own)
     own->count = out + 1;
 }
 
-/* With epochs used up: does a claim that ours cannot beat meet first..last? */
-static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
+static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
+    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+        n->epoch_max = epoch;
+    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+}
+
+/* The epoch of a new claim to first..last: above all that count. 0: there is none. */
+static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint64_t next = n->epoch_max + 1;
     uint32_t node, i;
 
-    for (node = PHX__SELF + 1; node < n->capacity; node++) {
+    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
-                return 1;
+        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+            uint64_t epoch = of->at[i].epoch;
+            if (epoch >= next)
+                next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
+            if (phx__names_index_beats(n->ids, epoch, node, next, PHX__SELF))
+                return 0;
+        }
     }
-    return 0;
+    return next;
 }
 
 /* ---- Claims of others */
@@ -264,7 +278,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -275,17 +288,16 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
-    if (gaps > PHX__CARD_CLAIMS - own->count || (used_up && names_is_beyond(n, first, last)))
+    want.first = first;
+    want.last = last;
+    want.epoch = names_next_epoch(n, first, last);
+    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    if (!used_up)
-        n->epoch_max++;
-    want.first = first;
-    want.last = last;
-    want.epoch = n->epoch_max;
+    names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (used_up) /* else the new claims have an epoch of their own */
+    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -350,8 +362,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
         return changed;
     }
     for (i = 0; i < count; i++)
-        if (theirs.at[i].epoch > n->epoch_max)
-            n->epoch_max = theirs.at[i].epoch;
+        names_see_epoch(n, theirs.at[i].epoch);
     names_replace(n, node, &theirs);
     return changed;
 }
@@ -440,6 +451,18 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (error != NULL)
         *error = err;
     return owner;
+}
+
+uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
+    uint64_t epoch = n->epoch_max;
+    uint32_t i;
+
+    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+        if (own->at[i].first <= last && own->at[i].epoch > epoch)
+            epoch = own->at[i].epoch;
+    return epoch;
 }
 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,

@@ -18,7 +18,8 @@ struct phx__names {
     uint64_t indexed; /* version of the index */
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
-    uint64_t epoch_max; /* highest epoch ever seen */
+    uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
+    int beyond;         /* one above those was seen */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -41,6 +42,8 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * PHX_ENOMEM, else 0, and the answer for names of others is PHX__NONE. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
+PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);

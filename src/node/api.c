@@ -152,10 +152,13 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    p->step.free_later |= p->step.active;
+    p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
-        p->step.free_later = 1;
-    else
-        phx__node_step_free(p);
+        return;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    phx__node_step_free(p);
 }
 
 /* May the host begin something, with these arguments? */
@@ -385,8 +388,12 @@ int phx_busy(phx *p, uint64_t us)
     if (err != 0)
         return err;
     phx__detect_busy(&p->detect, us);
-    if (!p->step.active) /* inside a callback the step writes when it ends */
-        phx__node_links_write(p);
+    if (p->step.active) { /* it writes when it ends */
+        p->step.let_go = 1;
+        return 0;
+    }
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
     return 0;
 }
 
@@ -397,7 +404,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
-    p->leave.closing = 1;
+    p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
     p->leave.goodbye_at = goodbye_at < p->now ? p->now : goodbye_at;
@@ -459,7 +466,8 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
+                                      p->now);
 }
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)

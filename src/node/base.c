@@ -259,6 +259,11 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
+uint64_t phx__node_clock(const phx *p)
+{
+    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+}
+
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
  * interval that it announces, and one callback more. The clock is asked as seldom as their speed allows: not
  * before the second, then after 4, 16, 64 .. more, but no more than took a quarter of the time left when they
@@ -269,7 +274,7 @@ uint32_t phx__node_calls(void *ctx, int share)
 {
     phx *p = ctx;
     struct phx__step *s = &p->step;
-    uint64_t now = p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us(), left, most;
+    uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
 
     if (s->free_later)

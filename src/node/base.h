@@ -31,6 +31,7 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */

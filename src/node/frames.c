@@ -118,17 +118,22 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            if (phx__node_link(p, nbr) != NULL)
-                frames_break(p, phx__node_link(p, nbr));
+            if (l != NULL)
+                frames_break(p, l);
             return;
         }
     }
+    while (first > 0 && entries[first - 1].card == NULL)
+        first--;
+    if (first > 0)
+        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
 }
 
 static size_t frames_room(void *ctx, uint32_t nbr)
@@ -241,8 +246,6 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
-    if (p->step.free_later)
-        return PHX_ECLOSED; /* some of what was taken since was not shown to the host */
     if ((l = frames_begin(p, next, size, &w)) == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
@@ -326,6 +329,14 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
     return 0;
 }
 
+/* At most once in a step names are indexed anew. */
+void phx__node_frames_charge_names(phx *p)
+{
+    if (p->news.charged_at != p->stats.steps)
+        p->set.named += phx__names_index_cost(&p->names.index);
+    p->news.charged_at = p->stats.steps;
+}
+
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__reader r;
@@ -348,11 +359,8 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed
-            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
-            p->news.charged_at = p->stats.steps;
-            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
-        }
+        if (e.card != NULL && p->route.changed.count > changed)
+            phx__node_frames_charge_names(p);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;

@@ -832,11 +832,11 @@ void phx__node_links_admit(phx *p)
     links_look_again(p, next);
     if (l == NULL)
         return;
-    began = phx_now_us();
+    began = phx__node_clock(p);
     p->links.door.waiting--;
     l->in.turn = 0;
     phx__node_links_read(p, l);
-    phx__node_door_charge(p, phx_now_us() - began);
+    phx__node_door_charge(p, phx__node_clock(p) - began);
     p->step.more |= p->links.door.waiting > 0;
 }
 

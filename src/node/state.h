@@ -123,6 +123,7 @@ struct phx__step {
     int active;     /* phx_step is on the stack */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
+    int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
@@ -173,6 +174,7 @@ PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct ph
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -197,5 +199,7 @@ PHX_PRIVATE int phx__node_wiring_open(phx *p);
 /* Makes the node *p, zeroed but for its mem. What it has done is undone by _free also if it fails. */
 PHX_PRIVATE int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now);
 PHX_PRIVATE void phx__node_step_free(phx *p);
+/* Acks, own card and news do not wait for company: they leave when links are written next. */
+PHX_PRIVATE void phx__node_step_let_go(phx *p);
 
 #endif

@@ -345,8 +345,6 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    if (!step_has_news(p))
-        return;
     while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
@@ -431,8 +429,7 @@ static void step_leave(phx *p)
             return;
         p->leave.departed = p->news.card_stale = 1;
         phx__node_handover_end(&p->handover);
-        p->route.pace.gap = 0; /* the goodbye does not wait for its turn: the next step may close */
-        phx__post_settle(&p->post);
+        p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
@@ -443,6 +440,15 @@ static void step_leave(phx *p)
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
+}
+
+void phx__node_step_let_go(phx *p)
+{
+    p->step.let_go = 0;
+    step_renew_card(p);
+    phx__post_settle(&p->post);
+    p->route.pace.gap = 0;
+    phx__route_advert_flush(&p->route, p->now);
 }
 
 static int step_work_left(const phx *p)
@@ -481,20 +487,26 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->detect.blind = 0;
     step_timers(p);
     phx__node_links_dial_deferred(p);
-    phx__node_links_admit(p);
-    step_settle(p);
+    if (p->links.door.waiting > 0)
+        phx__node_links_admit(p);
+    if (step_has_news(p))
+        step_settle(p);
     step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
-    step_settle(p);
-    if (step_has_to_tell(p)
+    if (step_has_news(p))
+        step_settle(p);
+    if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
+        phx__node_step_let_go(p);
+    else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
     if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
     }
-    phx__node_links_write(p);
+    if (p->links.writer_count > 0)
+        phx__node_links_write(p);
     phx__node_links_sweep(p);
     step_watch_spares(p);
     step_tell_log(p);

@@ -163,7 +163,8 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
-        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        || (e->incarnation == incarnation && e->seq > seq
+            && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))
         s->ops.alive(s->env.ctx, node);
 }
 

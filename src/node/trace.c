@@ -133,7 +133,7 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
     } else if (it->end == 0 && a->number == it->asked && it->asked < t->env.hop_limit) {
         trace_ask(t, it, it->asked + 1, now);
-    } else if (it->end == 0 && it->asked == t->env.hop_limit) { /* a longer way is none */
+    } else if (it->end == 0 && a->number == t->env.hop_limit) { /* a longer way is none */
         it->end = it->asked;
         it->out.result = PHX_EUNREACH;
     }

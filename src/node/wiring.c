@@ -215,8 +215,7 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
-    if (p->names.indexed == p->names.version)
-        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+    phx__node_frames_charge_names(p);
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),

@@ -165,7 +165,7 @@ static void post_run_waiters(struct phx__post *p)
 {
     struct phx__waiter *batch = p->waiting.ready;
     uint32_t told = 0;
-    uint64_t name;
+    uint64_t name = 0;
 
     p->waiting.ready = NULL;
     while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)

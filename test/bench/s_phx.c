@@ -206,7 +206,7 @@ void sys_turn(int sleep)
     int wait;
 
     if (phx_deadline(node) == 0) {
-        phx_step(node, now, &none, 0); /* what was just sent leaves; no need to look for more first */
+        phx_step(node, now, &none, 1); /* what was just sent leaves; no need to look for more first */
         wait = phx_timeout_ms(node, now);
     } else {
         wait = sleep ? phx_timeout_ms(node, now) : 0;

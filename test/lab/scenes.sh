@@ -272,6 +272,31 @@ scene_mtu() {
     at h ip route get 100.64.2.2 | grep -q 'mtu 576' || die 'the hub never met the narrow path'
 }
 
+# packets above 1280 bytes between two hosts vanish, and nobody is told: these two talk through others
+scene_hole() {
+    subnet out
+    host h out 198.51.100.9/24
+    host a out 198.51.100.11/24
+    host b out 198.51.100.12/24
+    host c out 198.51.100.13/24
+    hole a 198.51.100.12 1280
+    hole b 198.51.100.11 1280
+    peer h 1
+    peer a 2 "$hub"
+    peer b 3 "$hub"
+    peer c 4 "$hub"
+    all_reach 20 h a b c
+    talk 20 h a b c
+    spoken 60 100 h a b c
+    mark a b
+    spoken 90 1500 h a b c
+    longest_gap a b
+    bar hole_silence_s "$recover_s" 2
+    recover_s=-
+    delivered 60 h a b c
+    expect_direct 5/6 h a b c
+}
+
 # a cable is pulled and plugged in again: others notice, and nothing that was said is lost
 scene_cable() {
     fast='-f -b 60'

@@ -207,6 +207,14 @@ add rule ip loss in iifname ${3:-!= lo} numgen random mod 1000 < $(($2 * 10)) co
 END
 }
 
+hole() { # host, address, bytes: larger packets from there vanish, and nobody is told
+    rules "$1" << END
+add table ip hole
+add chain ip hole in { type filter hook prerouting priority -300; }
+add rule ip hole in ip saddr $2 ip length > $3 counter drop
+END
+}
+
 lost_packets() { at "$1" nft list table ip loss | sed -n 's/.*counter packets \([0-9]*\).*/\1/p'; } # host
 
 rate() { # host, subnet, rate as tc says it: of what goes out there

@@ -23,7 +23,6 @@ struct lies_seen {
     struct sim *s;
     uint32_t links;
     uint64_t sent[HOSTS][HOSTS]; /* fragments, by sender and receiver */
-    uint64_t most_lines;         /* of log, of one host in a second */
     size_t hub_memory;           /* the most while there were lies */
 };
 

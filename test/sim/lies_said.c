@@ -296,7 +296,7 @@ static void say_hoard(struct liar *l)
 {
     struct phx_id id = nobody(l, l->turns);
 
-    liar_card(l, &id, 1, 20000, world_mix(l->turns + l->number) >> 1, 0, 1);
+    liar_card(l, &id, 1, 20000, world_mix(1 + l->turns + l->number) >> 1, 0, 1);
     l->say_at = l->w->now;
 }
 
@@ -350,14 +350,9 @@ static void say_log(struct liar *l)
     l->say_at = l->w->now + MS;
 }
 
-static void log_lines(struct sim *s)
-{
-    bar(s, "lie_log lines of log in the worst second", (double)lies_seen.most_lines, 21);
-}
-
 static void tell_log(struct sim *s)
 {
-    static const struct lie lie = { say_log, NULL, log_lines, 0, 0, 1 };
+    static const struct lie lie = { say_log, NULL, NULL, 0, 0, 1 };
 
     tell_lie(s, "lie_log", &lie);
 }

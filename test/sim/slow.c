@@ -51,7 +51,7 @@ static void slow_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int res
 {
     struct sim_node *n = user;
 
-    (void)p, (void)token;
+    (void)p, (void)token, (void)to, (void)tag;
     slow.wrong += result != PHX_OK;
     slow.done[n->host]++;
 }

@@ -215,6 +215,36 @@ static void test_refusals(void)
     world_free(w);
 }
 
+/* A path that swallows segments above 100 bytes, and what is behind one of them. */
+static void test_hole(void)
+{
+    static const char bytes[300];
+    struct world *w = pair_of_hosts();
+    char buf[400];
+    int h[2];
+
+    w->o.hole_bytes = 100;
+    link_up(w, h);
+    world_pair(w, 0, 1, WORLD_PAIR_HOLE, 1);
+    (void)sends(w, 0, h[0], bytes, 100);
+    passes(w, 20000);
+    ok(reads(w, 1, h[1], buf, 400) == 100, "a hole lets what is small pass");
+    (void)sends(w, 0, h[0], bytes, 101);
+    (void)sends(w, 0, h[0], bytes, 1);
+    (void)sends(w, 1, h[1], bytes, 300);
+    passes(w, 2000000);
+    ok(reads(w, 1, h[1], buf, 400) == PHX_EAGAIN, "and keeps what is not, and all behind it");
+    ok(reads(w, 0, h[0], buf, 400) == 300, "but the other way is free");
+    world_pair(w, 0, 1, WORLD_PAIR_HOLE, 0);
+    passes(w, 4000000);
+    ok(reads(w, 1, h[1], buf, 400) == 102, "once it is filled all arrives");
+    world_pair(w, 0, 1, WORLD_PAIR_HOLE, 1);
+    (void)sends(w, 0, h[0], bytes, 300);
+    passes(w, 200000000);
+    ok(sends(w, 0, h[0], bytes, 1) == PHX_ETIMEDOUT, "it does not last for ever");
+    world_free(w);
+}
+
 static void test_faults(void)
 {
     struct world *w = pair_of_hosts();
@@ -493,6 +523,7 @@ int main(int argc, char **argv)
         test_stream();
         test_refusals();
         test_faults();
+        test_hole();
         test_nat();
         test_memory();
         test_chat();

@@ -478,7 +478,7 @@ static int cost_say(struct side *s, uint64_t to, uint64_t token, uint64_t now)
     m.token = token;
     m.iov = &iov;
     m.iov_count = 1;
-    return phx_sendv(s->p, &m) == 0 && phx_step(s->p, now, &none, 0) == 0;
+    return phx_sendv(s->p, &m) == 0 && phx_step(s->p, now, &none, 1) == 0;
 }
 
 static int cost_sleepers(long count, uint64_t token, uint64_t now)

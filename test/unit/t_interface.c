@@ -151,9 +151,7 @@ static void test_reasons(void)
     eventually(reason_at(&n[3], PHX_NODE_FAILED) == PHX_ETIMEDOUT, "until it has failed");
     hosts[host_count++] = &n[3];
     eventually(reason_at(&n[3], PHX_NODE_OK) == 0, "back again");
-    finish(&n[0]);
-    kill_node(&n[2]);
-    finish(&n[3]);
+    finish_all(n, 4);
 }
 
 /* A link of two streams' ends, as of an ssh pipe. */
@@ -184,7 +182,7 @@ static void test_others_lose(void)
     ok(reason_at(&n[2], PHX_NODE_OK) == 0 && look(&n[0], &n[2]).seen_us == 0, "never heard itself");
     kill_node(&n[2]);
     eventually(reason_at(&n[2], PHX_NODE_FAILED) == PHX_EUNREACH, "others lost it");
-    finish_all(n, 2);
+    finish_all(n, 3);
 }
 
 static const struct outcome *outcome_of(const struct node *of, uint64_t token)
@@ -367,7 +365,7 @@ static void host_free(void *w)
 
 static const struct phx_os host_os = {
     PHX_OS_VERSION, NULL, host_listen, host_accept, host_dial, host_finish, host_local, host_send, host_recv,
-    host_close, host_watch, host_wait, host_random, host_resolve, host_fd, host_wake, host_free, NULL
+    host_close, host_watch, host_wait, host_random, host_resolve, host_fd, host_wake, host_free, NULL, NULL
 };
 
 static void test_host_world(void)

@@ -7,7 +7,8 @@ enum { NAMES = 64, NODES = 5, LOST_MAX = 4000 };
 
 /* Name by name. The real names are base + 0..NAMES-1, so that both ends of the space are met. */
 struct model {
-    uint64_t base, epoch_max;
+    uint64_t base, epoch_max; /* of those in the lower half */
+    uint64_t high;            /* of all */
     uint8_t has[NODES][NAMES];
     uint64_t epoch[NODES][NAMES];
     uint32_t lost_name[LOST_MAX], lost_to[LOST_MAX], lost_count, taken;
@@ -32,9 +33,17 @@ static uint32_t model_owner(const struct model *m, uint32_t name)
     return best;
 }
 
+static void model_see(struct model *m, uint64_t epoch)
+{
+    if (epoch <= UINT64_MAX / 2 && epoch > m->epoch_max)
+        m->epoch_max = epoch;
+    if (epoch > m->high)
+        m->high = epoch;
+}
+
 static int model_assume(struct model *m, uint32_t first, uint32_t last)
 {
-    uint64_t epoch = m->epoch_max < TOP ? m->epoch_max + 1 : TOP;
+    uint64_t epoch = m->epoch_max + 1;
     uint32_t name, node;
     int changed = 0;
 
@@ -44,10 +53,14 @@ static int model_assume(struct model *m, uint32_t first, uint32_t last)
         return 0;
     for (name = first; name <= last; name++)
         for (node = 1; node < NODES; node++)
+            if (m->has[node][name] && m->epoch[node][name] >= epoch)
+                epoch = m->epoch[node][name] < TOP ? m->epoch[node][name] + 1 : TOP;
+    for (name = first; name <= last; name++)
+        for (node = 1; node < NODES; node++)
             if (m->has[node][name] && m->epoch[node][name] == epoch
                 && model_ranks[node] > model_ranks[0])
                 return PHX_ELIMIT;
-    m->epoch_max = epoch;
+    model_see(m, epoch);
     for (name = first; name <= last; name++) {
         if (!m->has[0][name])
             m->epoch[0][name] = epoch;
@@ -77,8 +90,7 @@ static int model_set(struct model *m, uint32_t node, const struct phx__claim *c,
     for (i = 0; i < count; i++) {
         uint64_t epoch = c[i].epoch < TOP ? c[i].epoch : TOP;
 
-        if (epoch > m->epoch_max)
-            m->epoch_max = epoch;
+        model_see(m, epoch);
         for (name = (uint32_t)(c[i].first - m->base); name <= c[i].last - m->base; name++) {
             m->has[node][name] = 1;
             m->epoch[node][name] = epoch;
@@ -178,7 +190,7 @@ static uint32_t random_claims(struct phx__rnd *rnd, const struct model *m, struc
         c[count].first = m->base + name;
         c[count].last = m->base + last;
         /* Around the highest known, sometimes above. */
-        c[count].epoch = m->epoch_max <= back ? 1 : m->epoch_max - back;
+        c[count].epoch = m->high <= back ? 1 : m->high - back;
         if (c[count].epoch < UINT64_MAX - 3)
             c[count].epoch += 3;
         count++;
@@ -510,7 +522,7 @@ static void test_convergence(void)
                 rank[peer_index(p, q)] = 1 + q * 7 % PEERS;
             rig_init(&all[p].r, PEERS, rank);
             if (seed % 3 == 2)
-                all[p].r.names.epoch_max = TOP - 4;
+                all[p].r.names.epoch_max = UINT64_MAX / 2 - 4;
         }
         for (half = 0; half < 3; half++) {
             for (i = 0; i < 60 && !bad; i++) {

@@ -315,6 +315,45 @@ static void test_silent(void)
     try_way(12, 12, 1, "silent a moment later");
 }
 
+static void put_pad(size_t size)
+{
+    head(SPEC_PAD, 0, 0);
+    put_fill(0, size);
+    tail();
+}
+
+/* Goal: promise 15, and WIRE.md section 3. A PAD is answered by one, before ANSWER; two, one of another size
+ * and one that was not asked for end the connection. Method: the raw peer dials. */
+static void test_pads(void)
+{
+    static const struct {
+        int pads;
+        size_t size;
+        int answer; /* the first frame that comes */
+    } cases[] = { { 0, 0, SPEC_ANSWER }, { 1, 1524, SPEC_PAD },    { 2, 1524, SPEC_REFUSE },
+                  { 1, 0, SPEC_REFUSE }, { 1, 1523, SPEC_REFUSE }, { 1, 1525, SPEC_REFUSE },
+                  { 1, 2100, SPEC_REFUSE } };
+    size_t i;
+    int k;
+
+    begin(&n[0], LOOPBACK);
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        raw_begin(&n[0]);
+        for (k = 0; k < cases[i].pads; k++)
+            put_pad(cases[i].size);
+        raw_hello("phoenix", 2, 2);
+        raw_send();
+        eventually(raw_front(cases[i].answer) > 0, "%d PADs of %d bytes: %s", cases[i].pads,
+                   (int)cases[i].size, cases[i].answer == SPEC_REFUSE ? "refused" : "fine");
+        ok(raw_front(SPEC_PAD) == (cases[i].answer == SPEC_PAD ? 1532u : 0u)
+               && (cases[i].answer != SPEC_PAD || (r.got > 1540 && r.in[1532 + 4] == SPEC_ANSWER)),
+           "and a PAD comes back only for a good one");
+        raw_finish();
+    }
+    ok(stats(&n[0]).links == 0, "none of them is a link");
+    finish(&n[0]);
+}
+
 static void test_better(void)
 {
     uint64_t number;
@@ -514,6 +553,7 @@ static const struct test tests[] = {
     {"dial_calls", test_dial_calls},
     {"one_way", test_one_way},
     {"silent", test_silent},
+    {"pads", test_pads},
     {"better", test_better},
     {"dialled_outside", test_dialled_outside},
     {"seen_outside", test_seen_outside},

@@ -420,6 +420,10 @@ static void test_entries(void)
     ok(r.said[0] == 0, "the number that the rumour knew");
     rig_entry(&r, 5, 105, 16, 1);
     ok(strcmp(r.said, "alive5 ") == 0, "and one above it");
+    r.incarnation[5] = 106; /* it has begun anew */
+    r.said[0] = 0;
+    rig_entry(&r, 5, 106, 12, 1);
+    ok(strcmp(r.said, "alive5 ") == 0, "a rumour of a former life says nothing of this one: %s", r.said);
     rig_free(&r);
 }
 
@@ -499,7 +503,7 @@ static void model_entry(const struct model *m, const struct rig *r, uint32_t nod
 {
     int last = model_last(m, node);
     int later = incarnation == r->incarnation[node] && seq > r->seq[node]
-                && (last < 0 || seq > m->past[last].seq);
+                && (last < 0 || m->past[last].incarnation != incarnation || seq > m->past[last].seq);
 
     if (node != 0 && (incarnation > r->incarnation[node] || later))
         sprintf(said, "alive%u ", (unsigned)node);

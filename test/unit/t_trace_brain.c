@@ -220,6 +220,8 @@ static const struct script {
     { "it ends on the way", "b3 t0 a1.1:1/2 a1.2:2/u t0", "Q1>1/1 Q2>1/2 Q3>1/3 done1:UNREACH,2@0,-1@0 " },
     { "too long", "b6 t0 a1.1:1/5 a1.2:2/5 a1.3:3/5 a1.4:4/5 a1.5:5/5 a1.6:7/5 t0",
       "Q1>1/1 Q2>1/2 Q3>1/3 Q4>1/4 Q5>1/5 Q6>1/6 done1:UNREACH,5@0,5@0,5@0,5@0,5@0,5@0 " },
+    { "as far as hops go", "b6 t0 a1.1:1/5 a1.2:2/4 a1.3:3/3 a1.4:4/2 a1.5:5/1 a1.6:6/0 t0",
+      "Q1>1/1 Q2>1/2 Q3>1/3 Q4>1/4 Q5>1/5 Q6>1/6 done1:0,5@0,4@0,3@0,2@0,1@0,0@0 " },
     { "farther than hops go", "b8 t0 t5000", "Q1>1/1 Q2>1/2 Q3>1/3 Q4>1/4 Q5>1/5 Q6>1/6 done1:TIMEDOUT " },
     { "no way", "b3 u3 t0", "done1:UNREACH " },
     { "forgotten", "b3 k3 t0", "done1:UNREACH " },
