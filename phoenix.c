@@ -164,6 +164,8 @@ PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacit
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* Could they have that room if `mail` bytes were free, which other messages have now? */
+PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
 /* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
 PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
@@ -624,13 +626,15 @@ PHX_PRIVATE int phx__wire_close(const struct phx__reader *r);
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
+#define PHX__ACK_ASK 8u      /* ACK frame flag: `ask` is there */
+#define PHX__ACK_TELL 16u    /* ACK frame flag: `tell` and what it tells are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 struct phx__data {
     struct phx_id target, source;
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
-    uint64_t epoch;  /* of the flow; a higher one starts over */
+    uint64_t epoch;  /* of the flow, random; another one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had received, not 0 */
     uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
@@ -692,6 +696,9 @@ struct phx__ack {
     uint16_t return_count; /* 0: no such part */
     uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
     uint64_t seen_epoch;   /* that flow's */
+    uint64_t ask; /* not 0: the target shall tell its flow to the source, by this key */
+    uint64_t tell, tell_epoch, tell_next; /* tell not 0: that key, the flow, the first not acknowledged ... */
+    uint32_t tell_seen;                   /* ... and how many returns of it came */
 };
 /* flags: PHX__ACK_GAP or none; the others follow from *a. */
 PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops);
@@ -1344,6 +1351,7 @@ struct phx__link_set {
     uint64_t paid_at; /* when the control frames of all links are paid for */
     size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
+    uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
@@ -1365,6 +1373,8 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
 PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* The news that were queued last have their reader pass so many claims: that is charged, too. */
+PHX_PRIVATE void phx__link_out_named(struct phx__link *l, uint64_t claims);
 /* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
 PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
@@ -1798,8 +1808,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last ... */
-#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
+    uint32_t claims; /* from so many it was built last */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -1810,6 +1819,8 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
+/* How much it cost, or a bound: as much as to pass so many claims in a row. */
+PHX_PRIVATE uint64_t phx__names_index_cost(const struct phx__names_index *x);
 
 #endif
 
@@ -1837,7 +1848,8 @@ struct phx__names {
     uint64_t indexed; /* version of the index */
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
-    uint64_t epoch_max; /* highest epoch ever seen */
+    uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
+    int beyond;         /* one above those was seen */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1860,6 +1872,8 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * PHX_ENOMEM, else 0, and the answer for names of others is PHX__NONE. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
+PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
@@ -2487,7 +2501,7 @@ struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
     int hops;
-    uint64_t epoch; /* 0: give it one before the first put */
+    uint64_t epoch; /* random, so that nobody else can acknowledge; 0: give it one before the first put */
     uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
     uint64_t sent;  /* the next to emit */
     uint64_t left;  /* the lowest that was never emitted */
@@ -2543,6 +2557,9 @@ PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t 
                                         struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
+/* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
 /* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
@@ -2551,6 +2568,9 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     uint32_t done;        /* ... and this many messages of the run that has the number next */
     struct phx__block *part; /* the message being assembled; part->used bytes of it are here */
+    size_t booked; /* how much of the part is memory of ours ... */
+    uint32_t by;   /* ... and the neighbour with which it counts; PHX__SELF: none */
+    uint64_t at; /* when something of it came last */
     struct phx__message message;
     int opened; /* part is for a first fragment that is not here yet: nothing of it counts as taken */
     enum {
@@ -2559,8 +2579,6 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-/* A link that still reads into the part will find that it is retired. */
-PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif
 
@@ -2695,7 +2713,6 @@ struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
     int relay;           /* forward for others */
-    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
 struct phx__post_ops {
@@ -2709,6 +2726,7 @@ struct phx__post_ops {
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
     void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
@@ -2746,6 +2764,9 @@ struct phx__post_owed {
     int stuck;             /* what came last could not be taken */
     int hurry;             /* the peer's application waits for an outcome */
     int confirm;           /* says how many of the peer's returns came */
+    int ask;               /* asks for the peer's flow ... */
+    uint64_t ask_from;     /* ... and when it may again */
+    uint64_t tell;         /* tells ours, by this key; 0: no */
     uint64_t at, last_at;
     size_t bytes;          /* taken since the last ack */
     uint32_t frames;
@@ -2778,7 +2799,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
@@ -2835,6 +2857,15 @@ struct phx__post_waiting {
 /* What comes later in a step is left some of the time that callbacks may take in all. */
 enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
 
+struct phx__post_recv {
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
+    size_t bytes;    /* memory for messages of which all is not here yet */
+    struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+    int unseen;           /* set by ops.message: nobody was shown the message */
+    int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
+};
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -2850,8 +2881,7 @@ struct phx__post {
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
-    uint64_t epochs; /* given out since the start */
-    uint64_t lives;  /* of peers, too */
+    uint64_t lives; /* of peers, given out since the start */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -2865,12 +2895,7 @@ struct phx__post {
         uint64_t copied;           /* bytes */
         struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
     } transit;
-    struct {
-        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
-        int unseen;           /* set by ops.message: nobody was shown the message */
-        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
-    } recv;
+    struct phx__post_recv recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
         size_t bytes; /* accepted from this host and not acknowledged */
@@ -2904,7 +2929,13 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
-PHX_PRIVATE void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch);
+PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* So much memory of ours is for the message that is being assembled. */
+PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
+/* That message, if there is one, is over; a link that still reads into it finds it retired. */
+PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in);
+/* The same, and it must come again. */
+PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
@@ -2997,12 +3028,10 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
+/* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
-/* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
+/* node came back as another incarnation: nothing was tried there. */
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
@@ -3080,7 +3109,7 @@ PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m
 PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
+/* Sends all acks that are owed, also those that could wait: this node leaves, or begins a new life. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif
@@ -3584,6 +3613,7 @@ PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct ph
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -3832,6 +3862,14 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
         size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+}
+
+int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
+{
+    struct phx__mem less = *m;
+
+    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
+    return phx__mem_has_room_for_mail(&less, size);
 }
 
 int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
@@ -6093,6 +6131,8 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
+/* What an ACK may have beyond its fixed fields; what is there is not 0. */
+#define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
 /* Where the flags stand in a frame. */
 #define WIRE_FLAGS_AT 5u
 /* In a run, before a message behind the first: its size, and perhaps its tag. */
@@ -6334,12 +6374,23 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
+static const struct phx__field wire_ack_tell[] = {
+    PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
+    PHX__NUMBER(phx__ack, tell_seen),
+};
+
+static int wire_ack_flags(const struct phx__ack *a)
+{
+    return (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0)
+           | (a->ask != 0 ? (int)PHX__ACK_ASK : 0) | (a->tell != 0 ? (int)PHX__ACK_TELL : 0);
+}
+
 /* A window of 0 is possible: the target is full. Only the source knows what next may be. */
 void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
     size_t start;
 
-    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
     wire_put_ids(w, &a->target, &a->source);
     phx__buf_put_u64(w, a->epoch);
@@ -6354,6 +6405,10 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
         phx__buf_put_u64(w, a->seen_epoch);
         phx__buf_put_u32(w, a->seen);
     }
+    if (a->ask != 0)
+        phx__buf_put_u64(w, a->ask);
+    if (a->tell != 0)
+        phx__wire_put_fields(w, PHX__TABLE(wire_ack_tell), a);
     phx__wire_end(w, start);
 }
 
@@ -6416,8 +6471,12 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
+    if ((f->flags & PHX__ACK_ASK) != 0)
+        a->ask = phx__buf_get_u64(&r);
+    if ((f->flags & PHX__ACK_TELL) != 0)
+        phx__wire_get_fields(&r, PHX__TABLE(wire_ack_tell), a);
     return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
+                   || (f->flags & (int)WIRE_ACK_PARTS) != wire_ack_flags(a)
                ? PHX_EPROTO
                : 0;
 }
@@ -9163,6 +9222,11 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
+void phx__link_out_named(struct phx__link *l, uint64_t claims)
+{
+    l->out.paid_at += claims / 256 * OUT_NEWS_US;
+}
+
 size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
@@ -9958,7 +10022,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
  * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
- * has just rested is read by little, or each read would bring more than the rest has paid for. */
+ * owes as much is read by little, or anything if all links owe much: others are read between. */
 #define LINK_REST_US (500 * PHX__MS)
 #define LINK_REST_READ 65536u
 
@@ -9980,7 +10044,7 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
 static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
+    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
     s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
@@ -10003,7 +10067,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_EPROTO;
     if (!link_is_charged(f->type))
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
-    s->walked = 0;
+    s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
     link_charge(s, l, raw_size);
     return err;
@@ -10160,7 +10224,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     uint64_t price = link_price(s, l);
     size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
         room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
@@ -12687,6 +12751,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
  * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, at worst O(c log c). */
 /* include "names/index.h" */
 
+#define INDEX_COST 16u /* measured: of each claim */
+#define INDEX_COST_MOST 512000u
+
 uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name)
 {
     uint32_t low = 0, high = count;
@@ -12844,6 +12911,11 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     return index_sweep_to(x, open, from, UINT64_MAX);
 }
 
+uint64_t phx__names_index_cost(const struct phx__names_index *x)
+{
+    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
+}
+
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
@@ -12888,14 +12960,16 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
- * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
- * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
- * nodes never come near: a million claims a second take half a million years. */
+ * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
+ * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
+ * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
+ * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* Above it an epoch is not remembered. */
+#define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -13055,18 +13129,30 @@ static void names_join(struct phx__names_of *own)
     own->count = out + 1;
 }
 
-/* With epochs used up: does a claim that ours cannot beat meet first..last? */
-static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
+static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
+    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+        n->epoch_max = epoch;
+    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+}
+
+/* The epoch of a new claim to first..last: above all that count. 0: there is none. */
+static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint64_t next = n->epoch_max + 1;
     uint32_t node, i;
 
-    for (node = PHX__SELF + 1; node < n->capacity; node++) {
+    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
-                return 1;
+        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+            uint64_t epoch = of->at[i].epoch;
+            if (epoch >= next)
+                next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
+            if (phx__names_index_beats(n->ids, epoch, node, next, PHX__SELF))
+                return 0;
+        }
     }
-    return 0;
+    return next;
 }
 
 /* ---- Claims of others */
@@ -13133,7 +13219,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -13144,17 +13229,16 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
-    if (gaps > PHX__CARD_CLAIMS - own->count || (used_up && names_is_beyond(n, first, last)))
+    want.first = first;
+    want.last = last;
+    want.epoch = names_next_epoch(n, first, last);
+    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    if (!used_up)
-        n->epoch_max++;
-    want.first = first;
-    want.last = last;
-    want.epoch = n->epoch_max;
+    names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (used_up) /* else the new claims have an epoch of their own */
+    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -13219,8 +13303,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
         return changed;
     }
     for (i = 0; i < count; i++)
-        if (theirs.at[i].epoch > n->epoch_max)
-            n->epoch_max = theirs.at[i].epoch;
+        names_see_epoch(n, theirs.at[i].epoch);
     names_replace(n, node, &theirs);
     return changed;
 }
@@ -13309,6 +13392,18 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (error != NULL)
         *error = err;
     return owner;
+}
+
+uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
+    uint64_t epoch = n->epoch_max;
+    uint32_t i;
+
+    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+        if (own->at[i].first <= last && own->at[i].epoch > epoch)
+            epoch = own->at[i].epoch;
+    return epoch;
 }
 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
@@ -15930,6 +16025,36 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+/* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
+ * size. */
+int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+
+    o->open.box = NULL; /* what joins stands at the end of the tail */
+    for (; tail != NULL && span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+        size_t head = flow_head_size(r->flags), size = head + (r->body_size == 1 ? 2 : 1);
+        size_t less = flow_frame_size(r) - size;
+        uint8_t *at = tail->data + tail->used;
+
+        memcpy(at, flow_frame(r), head);
+        memset(at + head, 0, size - head);
+        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__buf_block_drop(r->head);
+        phx__buf_block_drop(r->body);
+        r->head = phx__buf_block_hold(tail);
+        r->body = NULL;
+        r->head_at = (uint32_t)tail->used;
+        r->head_size = (uint16_t)size;
+        r->body_at = r->body_size = 0;
+        tail->used += size;
+        o->bytes -= less;
+        o->flying -= o->base + index < o->sent ? less : 0;
+    }
+    return tail != NULL ? 0 : PHX_ENOMEM;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -15953,19 +16078,6 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         keep++;
     }
     o->count = keep;
-}
-
-/* ---- The receiving end */
-
-void phx__post_flow_drop_part(struct phx__flow_in *in)
-{
-    struct phx__block *part = in->part;
-
-    in->opened = 0;
-    in->part = NULL;
-    if (part != NULL)
-        phx__buf_block_retire(part);
-    phx__buf_block_drop(part);
 }
 
 /* ======== src/post/store.c ======== */
@@ -16297,6 +16409,8 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
+/* A message of which nothing has come for this long is given up, and must come again. */
+#define SCHED_PART_IDLE (30 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -16391,6 +16505,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
         at = peer->out.rto_at;
     if (peer->out.limit_at < at)
         at = peer->out.limit_at;
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
+        at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
         phx__timer_set(p->timers, peer->timer, at);
 }
@@ -16501,7 +16617,11 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.return_base = peer->returns.confirmed;
     a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = peer->out.epoch;
+    a.seen_epoch = a.tell_epoch = peer->out.epoch;
+    a.ask = peer->ack.ask ? peer->key : 0;
+    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
+    a.tell_next = peer->out.base;
+    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -16509,7 +16629,8 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
+    peer->ack.tell = 0;
     peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
@@ -16869,9 +16990,39 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
-void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+
+    p->recv.bytes += size - in->booked;
+    if (by != NULL) /* it may be another one by now */
+        by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
+    in->booked = size;
+}
+
+void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in)
+{
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
+    in->part = NULL;
+    if (part == NULL)
+        return;
+    phx__post_sched_book(p, in, 0);
+    phx__buf_block_retire(part);
+    phx__buf_block_drop(part);
+}
+
+void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
+{
+    if (in->part != NULL && !in->opened) /* of an opened one nothing was taken: it can begin again */
+        in->state = PHX__FLOW_HALF;
+    phx__post_sched_drop_part(p, in);
+}
+
+void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
     peer->in.next = 0;
     peer->in.done = 0;
@@ -16891,7 +17042,7 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->room_link);
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_sched_restart(peer, 0);
+    phx__post_sched_restart(p, peer, 0);
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16910,6 +17061,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
             phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
+        phx__post_sched_give_up(p, &peer->in);
     if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;
@@ -17075,9 +17228,13 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
+    uint64_t epoch;
 
-    if (peer->out.epoch == 0)
-        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    if (peer->out.epoch == 0) {
+        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+            return PHX_ENOMEM;
+        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+    }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
         return 0; /* into a frame that is listed already */
@@ -17638,12 +17795,33 @@ static int box_lateness(const struct phx__box *b)
     return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
+static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    size_t bytes = o->bytes;
+    struct phx__block *body;
+    struct phx__message m;
+
+    phx__post_flow_message(o, index, &m);
+    body = phx__buf_block_hold(m.body);
+    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
+        m.body = NULL;
+    p->pending.bytes -= bytes - o->bytes;
+    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__buf_block_drop(body);
+    for (; span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+        r->multicast = NULL;
+        r->token = r->limit = 0;
+    }
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
+    uint32_t i, span;
 
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
@@ -17656,14 +17834,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_flow_message(o, i, &m);
-            m.body = NULL;
-            phx__post_box_outcome(p, &m, box_lateness(r->box));
-            for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->multicast = NULL;
-                phx__post_flow_at(o, j)->token = 0;
-                phx__post_flow_at(o, j)->limit = 0;
-            }
+            box_expire_begun(p, o, i, span);
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -17790,27 +17961,19 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     }
 }
 
-static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
-    if (peer->in.part != NULL && !peer->in.opened)
-        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    if (reborn)
-        peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     phx__post_box_names(p);
-}
-
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer != NULL)
-        box_fail(p, peer, 0);
 }
 
 void phx__post_box_close_all(struct phx__post *p)
@@ -17830,27 +17993,16 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
+void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
     if (peer == NULL)
         return;
-    box_fail(p, peer, 1);
-    peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
-        phx__post_sched_restart(peer, 0);
-}
-
-/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
-{
-    uint32_t i;
-
-    p->limits.epoch_base = incarnation << 32;
-    for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i);
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -18071,6 +18223,14 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 
+/* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
+ * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
+ * of them is here. */
+#define RECV_AHEAD 16u
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. */
+#define RECV_BROUGHT_MOST ((size_t)256 << 20)
+
 struct phx__begun {
     struct phx__begun *next;
     struct phx__post *post;
@@ -18145,40 +18305,77 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
 
+/* Could there be no room for it even if no other message was here? */
+static int recv_never_fits(const struct phx__post *p, size_t size)
+{
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+}
+
+/* Room for the first `need` bytes of the message, and for some more. 0: none now. */
+static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
+{
+    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    struct phx__block *part;
+
+    if (in->part != NULL && need <= in->part->capacity)
+        return 1;
+    /* Where both do not fit side by side it has all from the beginning. */
+    if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
+        size = need * RECV_AHEAD;
+    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+        return 0;
+    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
+    if (part == NULL)
+        return 0;
+    if (in->part != NULL) {
+        part->used = in->part->used;
+        memcpy(part->data, in->part->data, part->used);
+        phx__buf_block_retire(in->part);
+        phx__buf_block_drop(in->part);
+    }
+    in->part = part;
+    phx__post_sched_book(p, in, size);
+    return 1;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__flow_in *in = &peer->in;
     const struct phx__message *m = &in->message;
-    struct phx__block *part = NULL;
 
-    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
-        return 1;
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
-    recv_read_first(&in->message, d, 0);
-    if (p->ops.begin != NULL)
-        part = recv_begin(p, peer->node, d);
-    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
-        part = phx__buf_block_new(p->mem, (size_t)d->total);
-    in->part = part;
-    in->opened = part != NULL;
-    return in->opened;
+    if (!in->opened || m->to != d->to || m->from != d->from || m->tag != d->tag || m->size != d->total) {
+        phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
+        recv_read_first(&in->message, d, 0);
+        in->by = p->recv.from;
+        if (in->by != PHX__SELF && phx__post_sched_open(p, in->by) == NULL)
+            return 0;
+        if (p->ops.begin != NULL)
+            in->part = recv_begin(p, peer->node, d);
+    }
+    if (!recv_make_room(p, in, d->size))
+        return 0;
+    in->opened = 1;
+    in->at = *p->ops.now;
+    phx__post_sched_arm(p, peer);
+    return 1;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
 static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
 {
-    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+    size_t rest = in->part == NULL ? 0 : in->message.size - in->part->used;
 
     if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
         return 0;
-    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == rest : d->size < rest;
 }
 
 /* The next frame is taken, and there is nothing more to do with its message. */
-static void recv_took(struct phx__flow_in *in)
+static void recv_took(struct phx__post *p, struct phx__flow_in *in)
 {
-    phx__post_flow_drop_part(in);
+    phx__post_sched_drop_part(p, in);
     in->next++;
     in->done = 0;
 }
@@ -18247,7 +18444,7 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    recv_took(&peer->in);
+    recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
@@ -18266,7 +18463,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];
@@ -18296,7 +18493,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -18313,7 +18510,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     phx__post_recv_deliver(p, &in->message, peer->node);
     if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
         ((struct phx__begun *)in->part->arg)->shown = 1;
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -18327,16 +18524,18 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
         if (last && in->state == PHX__FLOW_HALF)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
-        recv_took(in);
+        recv_took(p, in);
         if (last)
             in->state = PHX__FLOW_ALL;
         return 1;
     }
     if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
-        recv_took(in);
+        recv_took(p, in);
         p->counters.dropped++;
         return 1;
     }
+    if (!recv_make_room(p, in, in->part->used + d->size))
+        return 0;
     in->opened = 0;
     if (d->payload != in->part->data + in->part->used)
         memcpy(in->part->data + in->part->used, d->payload, d->size);
@@ -18345,6 +18544,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     in->part->used += d->size;
     in->next++;
     in->done = 0;
+    in->at = *p->ops.now;
     return 1;
 }
 
@@ -18361,7 +18561,8 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         if (reason != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
-            return 0;
+            return recv_never_fits(p, (size_t)d->total)
+                   && recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_LARGE);
         peer->in.state = PHX__FLOW_ALL;
     }
     return recv_take_fragment(p, peer, d, flags);
@@ -18379,17 +18580,31 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
     size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
 
-    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
-        return;
+    if (d->epoch != peer->in.epoch) {
+        if (peer->in.epoch != 0 || d->number != 0) {
+            recv_ask(p, peer);
+            return;
+        }
+        phx__post_sched_restart(p, peer, d->epoch);
     }
-    if (d->epoch > peer->in.epoch)
-        phx__post_sched_restart(peer, d->epoch);
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -18523,7 +18738,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
+        || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
         return 0;
     recv_set_place(&peer->in, d.size, out);
     return head;
@@ -18535,7 +18751,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
     /* Another link that holds it may have read the front of this very fragment. */
-    if (part == NULL || peer->in.opened || part->refs > 1)
+    if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
         return 0;
     recv_set_place(&peer->in, 0, out);
     return 1;
@@ -18652,9 +18868,30 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     return 0;
 }
 
+/* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
+ * same id, what was acknowledged is over: it goes on where that ends. */
+static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+{
+    peer->key = 0;
+    if (a->tell_epoch == peer->in.epoch)
+        return;
+    phx__post_sched_restart(p, peer, a->tell_epoch);
+    peer->in.next = a->tell_next;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
+    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->ack.gap = 1;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 /* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
+    if (a->tell != 0 && a->tell == peer->key)
+        recv_told(p, peer, a);
+    if (a->ask != 0) {
+        peer->ack.tell = a->ask;
+        phx__post_sched_owe(p, peer, 1);
+    }
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
     phx__post_returns_confirm(&peer->returns, a->seen);
@@ -18676,7 +18913,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+    if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
@@ -19603,7 +19840,8 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
-        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        || (e->incarnation == incarnation && e->seq > seq
+            && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))
         s->ops.alive(s->env.ctx, node);
 }
 
@@ -20094,7 +20332,7 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
     } else if (it->end == 0 && a->number == it->asked && it->asked < t->env.hop_limit) {
         trace_ask(t, it, it->asked + 1, now);
-    } else if (it->end == 0 && it->asked == t->env.hop_limit) { /* a longer way is none */
+    } else if (it->end == 0 && a->number == t->env.hop_limit) { /* a longer way is none */
         it->end = it->asked;
         it->out.result = PHX_EUNREACH;
     }
@@ -20757,7 +20995,7 @@ void phx__node_dead_due(phx *p)
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
+#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -20869,17 +21107,22 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            if (phx__node_link(p, nbr) != NULL)
-                frames_break(p, phx__node_link(p, nbr));
+            if (l != NULL)
+                frames_break(p, l);
             return;
         }
     }
+    while (first > 0 && entries[first - 1].card == NULL)
+        first--;
+    if (first > 0)
+        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
 }
 
 static size_t frames_room(void *ctx, uint32_t nbr)
@@ -21075,6 +21318,14 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
     return 0;
 }
 
+/* At most once in a step names are indexed anew. */
+void phx__node_frames_charge_names(phx *p)
+{
+    if (p->news.charged_at != p->stats.steps)
+        p->set.named += phx__names_index_cost(&p->names.index);
+    p->news.charged_at = p->stats.steps;
+}
+
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__reader r;
@@ -21097,11 +21348,8 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed
-            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
-            p->news.charged_at = p->stats.steps;
-            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
-        }
+        if (e.card != NULL && p->route.changed.count > changed)
+            phx__node_frames_charge_names(p);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -21236,6 +21484,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
+    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);
@@ -21475,7 +21724,7 @@ void phx__node_door_charge(phx *p, uint64_t us)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_NEAR_PATIENCE (500 * PHX__MS)
-#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
+#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -21817,8 +22066,8 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
-                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+            if (l->secure) {
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
                 (void)links_watch(p, l);
             } else
                 phx__node_links_read(p, l);
@@ -22273,10 +22522,15 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+    if (!(events & PHX_READ))
+        return;
+    if (phx__node_door_waits(p, l)) {
         (void)links_watch(p, l);
-    else if (events & PHX_READ)
-        phx__node_links_read(p, l);
+        return;
+    }
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    phx__node_links_read(p, l);
 }
 
 void phx__node_links_admit(phx *p)
@@ -22366,6 +22620,7 @@ int phx__node_links_can_write(const phx *p)
 static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
                           struct phx__place *out)
 {
+    p->post.recv.from = l->peer;
     return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
@@ -22374,6 +22629,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
 {
     if (!phx__node_serves(p, l))
         return;
+    p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
@@ -22645,8 +22901,7 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
-    if (p->names.indexed == p->names.version)
-        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+    phx__node_frames_charge_names(p);
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -22876,11 +23131,10 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_addresses };
     struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
-    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
-                                   c->incarnation << 32 };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
-                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
-                                  wiring_wants, wiring_segment, wiring_member,
+                                  phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
+                                  wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
@@ -23227,7 +23481,7 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation);
+        phx__post_box_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
@@ -23427,15 +23681,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_leave(p);
     if (step_has_news(p))
         step_settle(p);
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
+    }
     if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
         phx__node_step_let_go(p);
     else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
-    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
-        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
-    }
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);
@@ -24386,7 +24640,8 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
+                                      p->now);
 }
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
