@@ -2371,10 +2371,8 @@ PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 /* There is a route to the node, or there is none. What failed before it was back may work now. */
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
-/* This node has a new address of its own: it is in another network. */
+/* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* This node has other keys: who refused it, or was refused, may not do so now. */
-PHX_PRIVATE void phx__dial_rekeyed(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
@@ -3616,20 +3614,16 @@ PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is han
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* door.c */
-/* When there is room for one more link that is not authenticated; 0: now. */
+/* door.c: when there is room for a stranger's link (0: now); descriptors have run out; is there no room for a
+ * link that this node, or PHX__NONE, dialled; the link that goes, as there are too many of strangers or in
+ * all, or NULL; when to look again. */
 PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
-/* Descriptors have run out. */
 PHX_PRIVATE void phx__node_door_is_short(phx *p);
-/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
 PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
-/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
 PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
-/* When to look again; UINT64_MAX: no need. */
 PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
-/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+/* Must it wait for its turn to begin with TLS? Whose turn is it; NULL: not before *next. It took so long. */
 PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
-/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
 PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
 PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 
@@ -7504,32 +7498,27 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
  * and listen a socket looks stale. -1: there is nothing of the kind here. */
 static int os_lock_path(const char *path)
 {
+    int fd = -1;
 #ifdef __linux__
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    size_t head = (size_t)(base - path), size = strlen(base);
     struct sockaddr_un name;
     struct stat dir;
-    int fd;
     memset(&name, 0, sizeof name);
-    memcpy(name.sun_path, path, head);
-    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+    memcpy(name.sun_path, path, (size_t)(base - path));
+    if (stat(base != path ? name.sun_path : ".", &dir) != 0)
         return phx__os_poll_error(errno);
     memset(&name, 0, sizeof name);
     name.sun_family = AF_UNIX;
-    memcpy(name.sun_path + 1, "phoenix/path", 12);
-    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
-    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
-    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    memcpy(name.sun_path + 1, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 9, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 17, base, strnlen(base, sizeof name.sun_path - 17));
     if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
-        int err = phx__os_poll_error(errno);
         close(fd);
-        return err;
+        return PHX_EINUSE;
     }
-    return fd;
-#else
-    (void)path;
-    return -1;
 #endif
+    (void)path;
+    return fd;
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
@@ -14456,8 +14445,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 #define DIAL_STEADY_US PHX__SECOND
 /* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
-/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
-#define DIAL_MOVED_JITTER_US PHX__SECOND
+/* This node has moved to another network, or has other keys: whatever failed may work. Not all at once. */
+#define DIAL_MOVED_JITTER_US (500 * PHX__MS)
 /* Addresses and hosts whose rates are remembered, 24 bytes each. */
 #define DIAL_RATES 512u
 
@@ -15260,26 +15249,13 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
         dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
-/* All, or those whose last round ended with this verdict. */
-static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+void phx__dial_moved(struct phx__dial *d)
 {
     uint32_t i;
 
-    for (i = 0; i < d->targets.count; i++) {
-        struct phx__dial_target *t = &d->targets.at[i];
-        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
-            dial_forgive(d, t, jitter);
-    }
-}
-
-void phx__dial_moved(struct phx__dial *d)
-{
-    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
-}
-
-void phx__dial_rekeyed(struct phx__dial *d)
-{
-    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)
@@ -21502,16 +21478,14 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 /* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
  * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
  *
- * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
- * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
- * need of the rest, strangers the remainder. Minute by minute it tries one more.
+ * Descriptors. When they run out, the node counts its links and stays DOOR_KEPT below from there on. Members
+ * have what they need of the rest, strangers the remainder. Minute by minute it tries one more.
  *
  * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
- * the limit: over its link it learns of the others and links with them, which takes a moment. Then the hub
- * gives up some link that both sides can do without, as there is another way between them; never one to a hub
- * of ours, or a stream of the host's. If there is none, the last guest goes after a while.
+ * the limit, learns of the others and links with them. Then the hub gives up some link that both sides can do
+ * without, never one to a hub of ours or a stream of the host's. If there is none, the last guest goes.
  *
- * TLS. To answer a stranger's first words costs up to 14 ms. So strangers share a tenth of the processor, one
+ * TLS. To answer a stranger's first words costs up to 30 ms. So strangers share a tenth of the processor, one
  * in a step, a second of it in advance. The newest goes first, of the host that has the fewest here: those
  * that only hold their connections open are older than who comes to join. */
 /* include "node/base.h" */
@@ -21658,29 +21632,23 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-static unsigned door_host(const phx *p, const struct phx__link *l)
-{
-    return phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
-}
-
 struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
-    uint32_t here[256] = { 0 }, slot = 0;
+    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
+    int late = p->links.door.paid_at > p->now + DOOR_TLS_AHEAD;
 
-    *next = UINT64_MAX;
-    if (p->links.door.waiting == 0)
+    *next = p->links.door.waiting > 0 && late ? p->links.door.paid_at - DOOR_TLS_AHEAD : UINT64_MAX;
+    if (p->links.door.waiting == 0 || late)
         return NULL;
-    if (p->links.door.paid_at > p->now + DOOR_TLS_AHEAD) {
-        *next = p->links.door.paid_at - DOOR_TLS_AHEAD;
-        return NULL;
-    }
     while ((l = phx__node_each_link(p, &slot)) != NULL)
-        here[door_host(p, l)] += l->unauthenticated;
+        here[phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255] += l->unauthenticated;
     for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
-        uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
-        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
+        host = phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
+        if (l->in.turn && (here[host] < fewest || (here[host] == fewest && l->since >= best->since))) {
             best = l;
+            fewest = here[host];
+        }
     }
     return best;
 }
@@ -23041,7 +23009,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
-    phx__dial_rekeyed(&p->dial);
+    phx__dial_moved(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);

@@ -60,8 +60,8 @@
 #define DIAL_STEADY_US PHX__SECOND
 /* A peer reached through relays may be behind a firewall that comes down: a dial once a minute at least. */
 #define DIAL_RELAYED_US (60 * PHX__SECOND)
-/* This node has moved to another network: whatever failed may work. Not all in the same moment. */
-#define DIAL_MOVED_JITTER_US PHX__SECOND
+/* This node has moved to another network, or has other keys: whatever failed may work. Not all at once. */
+#define DIAL_MOVED_JITTER_US (500 * PHX__MS)
 /* Addresses and hosts whose rates are remembered, 24 bytes each. */
 #define DIAL_RATES 512u
 
@@ -864,26 +864,13 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
         dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
-/* All, or those whose last round ended with this verdict. */
-static void dial_forgive_all(struct phx__dial *d, int verdict, uint64_t jitter)
+void phx__dial_moved(struct phx__dial *d)
 {
     uint32_t i;
 
-    for (i = 0; i < d->targets.count; i++) {
-        struct phx__dial_target *t = &d->targets.at[i];
-        if (t->in_use && !dial_node(d, t->node)->linked && (verdict == DIAL_FAILED || t->verdict == verdict))
-            dial_forgive(d, t, jitter);
-    }
-}
-
-void phx__dial_moved(struct phx__dial *d)
-{
-    dial_forgive_all(d, DIAL_FAILED, DIAL_MOVED_JITTER_US);
-}
-
-void phx__dial_rekeyed(struct phx__dial *d)
-{
-    dial_forgive_all(d, DIAL_BARRED, DIAL_FRESH_JITTER_US);
+    for (i = 0; i < d->targets.count; i++)
+        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+            dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
 void phx__dial_told_all(struct phx__dial *d)

@@ -69,10 +69,8 @@ PHX_PRIVATE void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 /* There is a route to the node, or there is none. What failed before it was back may work now. */
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
-/* This node has a new address of its own: it is in another network. */
+/* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* This node has other keys: who refused it, or was refused, may not do so now. */
-PHX_PRIVATE void phx__dial_rekeyed(struct phx__dial *d);
 /* The node that was asked knows no more than this node does. */
 PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */

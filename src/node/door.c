@@ -2,16 +2,14 @@
 /* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
  * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
  *
- * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
- * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
- * need of the rest, strangers the remainder. Minute by minute it tries one more.
+ * Descriptors. When they run out, the node counts its links and stays DOOR_KEPT below from there on. Members
+ * have what they need of the rest, strangers the remainder. Minute by minute it tries one more.
  *
  * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
- * the limit: over its link it learns of the others and links with them, which takes a moment. Then the hub
- * gives up some link that both sides can do without, as there is another way between them; never one to a hub
- * of ours, or a stream of the host's. If there is none, the last guest goes after a while.
+ * the limit, learns of the others and links with them. Then the hub gives up some link that both sides can do
+ * without, never one to a hub of ours or a stream of the host's. If there is none, the last guest goes.
  *
- * TLS. To answer a stranger's first words costs up to 14 ms. So strangers share a tenth of the processor, one
+ * TLS. To answer a stranger's first words costs up to 30 ms. So strangers share a tenth of the processor, one
  * in a step, a second of it in advance. The newest goes first, of the host that has the fewest here: those
  * that only hold their connections open are older than who comes to join. */
 #include "node/base.h"
@@ -158,29 +156,23 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-static unsigned door_host(const phx *p, const struct phx__link *l)
-{
-    return phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
-}
-
 struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
-    uint32_t here[256] = { 0 }, slot = 0;
+    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
+    int late = p->links.door.paid_at > p->now + DOOR_TLS_AHEAD;
 
-    *next = UINT64_MAX;
-    if (p->links.door.waiting == 0)
+    *next = p->links.door.waiting > 0 && late ? p->links.door.paid_at - DOOR_TLS_AHEAD : UINT64_MAX;
+    if (p->links.door.waiting == 0 || late)
         return NULL;
-    if (p->links.door.paid_at > p->now + DOOR_TLS_AHEAD) {
-        *next = p->links.door.paid_at - DOOR_TLS_AHEAD;
-        return NULL;
-    }
     while ((l = phx__node_each_link(p, &slot)) != NULL)
-        here[door_host(p, l)] += l->unauthenticated;
+        here[phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255] += l->unauthenticated;
     for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
-        uint32_t one = here[door_host(p, l)], other = best != NULL ? here[door_host(p, best)] : UINT32_MAX;
-        if (l->in.turn && (one < other || (one == other && l->since >= best->since)))
+        host = phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
+        if (l->in.turn && (here[host] < fewest || (here[host] == fewest && l->since >= best->since))) {
             best = l;
+            fewest = here[host];
+        }
     }
     return best;
 }

@@ -179,20 +179,16 @@ PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is han
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
 
-/* door.c */
-/* When there is room for one more link that is not authenticated; 0: now. */
+/* door.c: when there is room for a stranger's link (0: now); descriptors have run out; is there no room for a
+ * link that this node, or PHX__NONE, dialled; the link that goes, as there are too many of strangers or in
+ * all, or NULL; when to look again. */
 PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
-/* Descriptors have run out. */
 PHX_PRIVATE void phx__node_door_is_short(phx *p);
-/* Is there no room for a link that this node dialled? PHX__NONE: it is not known. */
 PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
-/* The link that goes, because there are too many, of strangers or in all; NULL: none, or not yet. */
 PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
-/* When to look again; UINT64_MAX: no need. */
 PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
-/* Must it wait for its turn to begin with TLS, now that it has something to say? */
+/* Must it wait for its turn to begin with TLS? Whose turn is it; NULL: not before *next. It took so long. */
 PHX_PRIVATE int phx__node_door_waits(phx *p, struct phx__link *l);
-/* Whose turn it is now; NULL: nobody's before *next. And that it took so long. */
 PHX_PRIVATE struct phx__link *phx__node_door_turn(phx *p, uint64_t *next);
 PHX_PRIVATE void phx__node_door_charge(phx *p, uint64_t us);
 

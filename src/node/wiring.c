@@ -365,7 +365,7 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         p->set.keys[i].size = keys[i].size;
     }
     p->set.key_count = count;
-    phx__dial_rekeyed(&p->dial);
+    phx__dial_moved(&p->dial);
     phx__link_hello_rekey(&p->set);
     if (p->set.tls != NULL)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);

@@ -299,32 +299,27 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
  * and listen a socket looks stale. -1: there is nothing of the kind here. */
 static int os_lock_path(const char *path)
 {
+    int fd = -1;
 #ifdef __linux__
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    size_t head = (size_t)(base - path), size = strlen(base);
     struct sockaddr_un name;
     struct stat dir;
-    int fd;
     memset(&name, 0, sizeof name);
-    memcpy(name.sun_path, path, head);
-    if (stat(head > 0 ? name.sun_path : ".", &dir) != 0)
+    memcpy(name.sun_path, path, (size_t)(base - path));
+    if (stat(base != path ? name.sun_path : ".", &dir) != 0)
         return phx__os_poll_error(errno);
     memset(&name, 0, sizeof name);
     name.sun_family = AF_UNIX;
-    memcpy(name.sun_path + 1, "phoenix/path", 12);
-    memcpy(name.sun_path + 13, &dir.st_dev, sizeof dir.st_dev);
-    memcpy(name.sun_path + 21, &dir.st_ino, sizeof dir.st_ino);
-    memcpy(name.sun_path + 29, base, size < sizeof name.sun_path - 29 ? size : sizeof name.sun_path - 29);
+    memcpy(name.sun_path + 1, &dir.st_dev, sizeof dir.st_dev);
+    memcpy(name.sun_path + 9, &dir.st_ino, sizeof dir.st_ino);
+    memcpy(name.sun_path + 17, base, strnlen(base, sizeof name.sun_path - 17));
     if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
-        int err = phx__os_poll_error(errno);
         close(fd);
-        return err;
+        return PHX_EINUSE;
     }
-    return fd;
-#else
-    (void)path;
-    return -1;
 #endif
+    (void)path;
+    return fd;
 }
 
 static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)

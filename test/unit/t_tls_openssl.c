@@ -616,7 +616,6 @@ static void test_hellos(void)
     began = phx_now_us();
     end = began + (seconds != NULL ? (uint64_t)atoi(seconds) : 4) * SECOND;
     while (phx_now_us() < end) {
-        char said[4096];
         turn(1);
         for (i = 0; i < HELLOS; i++) {
             ssize_t got = recv(fds[i], said, sizeof said, MSG_DONTWAIT);
