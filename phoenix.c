@@ -3478,7 +3478,8 @@ struct phx__deferred_dial {
 struct phx__door {
     uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
     uint32_t waiting;  /* links that wait for their turn with TLS */
-    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t short_at; /* when descriptors ran out last, or more were tried, and when to try more */
+    uint64_t more_after;
     uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
 };
 
@@ -21478,8 +21479,14 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 /* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
  * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
  *
+<<<<<<< HEAD
  * Descriptors. When they run out, the node counts its links and stays DOOR_KEPT below from there on. Members
  * have what they need of the rest, strangers the remainder. Minute by minute it tries one more.
+=======
+ * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
+ * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
+ * need of the rest, strangers the remainder. After a while it tries some more.
+>>>>>>> G
  *
  * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
  * the limit, learns of the others and links with them. Then the hub gives up some link that both sides can do
@@ -21495,7 +21502,8 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #define DOOR_FAIR_TIME (250 * PHX__MS) /* for a handshake */
 #define DOOR_KEPT 8u
 #define DOOR_ROOM_LEAST 16u
-#define DOOR_MORE_AFTER (60 * PHX__SECOND) /* then one more link is tried */
+#define DOOR_MORE_AFTER (5 * PHX__SECOND) /* then a quarter more, again after twice as long */
+#define DOOR_MORE_MOST (60 * PHX__SECOND) /* in the end one more */
 #define DOOR_GUESTS 8u                     /* and at most a quarter of all */
 #define DOOR_GUEST_LOOK (250 * PHX__MS)
 #define DOOR_GUEST_TIME (3 * PHX__SECOND)
@@ -21550,6 +21558,8 @@ void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
+    if (p->links.door.room == 0)
+        p->links.door.more_after = DOOR_MORE_AFTER;
     door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
 }
 
@@ -21614,11 +21624,13 @@ uint64_t phx__node_door_due(phx *p)
                 phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
         return p->now + DOOR_GUEST_LOOK;
     }
-    if (d->room != 0 && p->now >= d->short_at + DOOR_MORE_AFTER) {
-        door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + 1 : 0);
+    if (d->room != 0 && p->now >= d->short_at + d->more_after) {
+        uint32_t more = d->more_after < DOOR_MORE_MOST ? 1 + d->room / 4 : 1;
+        d->more_after = d->more_after < DOOR_MORE_MOST / 2 ? 2 * d->more_after : DOOR_MORE_MOST;
+        door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + more : 0);
         phx__dial_moved(&p->dial);
     }
-    return d->room != 0 ? d->short_at + DOOR_MORE_AFTER : UINT64_MAX;
+    return d->room != 0 ? d->short_at + d->more_after : UINT64_MAX;
 }
 
 /* ---- TLS ------------------------------------------------------------------------------------- */

@@ -43,7 +43,8 @@ struct phx__deferred_dial {
 struct phx__door {
     uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
     uint32_t waiting;  /* links that wait for their turn with TLS */
-    uint64_t short_at; /* when descriptors ran out last, or one more was tried */
+    uint64_t short_at; /* when descriptors ran out last, or more were tried, and when to try more */
+    uint64_t more_after;
     uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
 };
 
