@@ -2,14 +2,8 @@
 /* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
  * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
  *
-<<<<<<< HEAD
  * Descriptors. When they run out, the node counts its links and stays DOOR_KEPT below from there on. Members
- * have what they need of the rest, strangers the remainder. Minute by minute it tries one more.
-=======
- * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
- * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
- * need of the rest, strangers the remainder. After a while it tries some more.
->>>>>>> G
+ * have what they need of the rest, strangers the remainder. After a while it tries some more.
  *
  * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
  * the limit, learns of the others and links with them. Then the hub gives up some link that both sides can do
