@@ -1344,6 +1344,7 @@ struct phx__link_set {
     uint64_t paid_at; /* when the control frames of all links are paid for */
     size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
+    uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
@@ -1365,6 +1366,8 @@ PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link 
 PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
                                           const struct phx__writer *w);
 PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* The news that were queued last have their reader pass so many claims: that is charged, too. */
+PHX_PRIVATE void phx__link_out_named(struct phx__link *l, uint64_t claims);
 /* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
 PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
 /* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
@@ -1798,8 +1801,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last ... */
-#define PHX__NAMES_CLAIM_COST 16u /* ... each of which took as long as to look at so many in a row */
+    uint32_t claims; /* from so many it was built last */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -1810,6 +1812,8 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
+/* How much it cost, or a bound: as much as to pass so many claims in a row. */
+PHX_PRIVATE uint64_t phx__names_index_cost(const struct phx__names_index *x);
 
 #endif
 
@@ -1837,7 +1841,8 @@ struct phx__names {
     uint64_t indexed; /* version of the index */
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
-    uint64_t epoch_max; /* highest epoch ever seen */
+    uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
+    int beyond;         /* one above those was seen */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1860,6 +1865,8 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
  * PHX_ENOMEM, else 0, and the answer for names of others is PHX__NONE. around and error may be NULL. */
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
+/* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
+PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
@@ -3584,6 +3591,7 @@ PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct ph
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
 PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
 PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
 PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
@@ -9163,6 +9171,11 @@ size_t phx__link_out_queued(const struct phx__link *l)
     return l->out.stream.bytes + l->out.control.bytes + (l->tls != NULL ? phx__tls_queued(l->tls) : 0);
 }
 
+void phx__link_out_named(struct phx__link *l, uint64_t claims)
+{
+    l->out.paid_at += claims / 256 * OUT_NEWS_US;
+}
+
 size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
     size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
@@ -9958,7 +9971,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 /* A peer that owes more is not read for a while, and TCP makes it wait. The link is not closed: the peer
  * would come back at once, with everything from the beginning. Since each rest ends, nodes that wait for each
  * other in a circle go on; and a rest, at most this long, is shorter than any silence that counts. One that
- * has just rested is read by little, or each read would bring more than the rest has paid for. */
+ * owes as much is read by little, or anything if all links owe much: others are read between. */
 #define LINK_REST_US (500 * PHX__MS)
 #define LINK_REST_READ 65536u
 
@@ -9980,7 +9993,7 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
 static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
 {
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = units * link_price(s, l) * LINK_UNIT_US;
+    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
     s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
@@ -10003,7 +10016,7 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return PHX_EPROTO;
     if (!link_is_charged(f->type))
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
-    s->walked = 0;
+    s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
     link_charge(s, l, raw_size);
     return err;
@@ -10160,7 +10173,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     uint64_t price = link_price(s, l);
     size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
 
-    if (l->in.paid_at + LINK_REST_US > s->now + LINK_OWED_US && room > little)
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
         room = little;
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
@@ -12687,6 +12700,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
  * thrown away when it surfaces. O(c log n) for c claims of n nodes without overlaps, at worst O(c log c). */
 /* include "names/index.h" */
 
+#define INDEX_COST 16u /* measured: of each claim */
+#define INDEX_COST_MOST 512000u
+
 uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint64_t name)
 {
     uint32_t low = 0, high = count;
@@ -12844,6 +12860,11 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     return index_sweep_to(x, open, from, UINT64_MAX);
 }
 
+uint64_t phx__names_index_cost(const struct phx__names_index *x)
+{
+    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
+}
+
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
@@ -12888,14 +12909,16 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Epochs stop at UINT64_MAX - 1. A higher one in a card counts as that, so that a hostile card neither makes
- * ours wrap to 0 nor is out of reach. Once somebody has claimed there, all new claims are equal in epoch and
- * ids alone decide: against a higher id phx__names_assume says PHX_ELIMIT until that claim is gone. Honest
- * nodes never come near: a million claims a second take half a million years. */
+ * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
+ * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
+ * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
+ * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
+/* Above it an epoch is not remembered. */
+#define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -13055,18 +13078,30 @@ static void names_join(struct phx__names_of *own)
     own->count = out + 1;
 }
 
-/* With epochs used up: does a claim that ours cannot beat meet first..last? */
-static int names_is_beyond(const struct phx__names *n, uint64_t first, uint64_t last)
+static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
+    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+        n->epoch_max = epoch;
+    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+}
+
+/* The epoch of a new claim to first..last: above all that count. 0: there is none. */
+static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint64_t next = n->epoch_max + 1;
     uint32_t node, i;
 
-    for (node = PHX__SELF + 1; node < n->capacity; node++) {
+    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); i < of->count && of->at[i].first <= last; i++)
-            if (phx__names_index_beats(n->ids, of->at[i].epoch, node, NAMES_EPOCH_TOP, PHX__SELF))
-                return 1;
+        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+            uint64_t epoch = of->at[i].epoch;
+            if (epoch >= next)
+                next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
+            if (phx__names_index_beats(n->ids, epoch, node, next, PHX__SELF))
+                return 0;
+        }
     }
-    return 0;
+    return next;
 }
 
 /* ---- Claims of others */
@@ -13133,7 +13168,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     struct phx__names_of *own;
     struct phx__claim want;
     uint32_t i, gaps;
-    int used_up = n->epoch_max >= NAMES_EPOCH_TOP;
 
     if (first > last)
         return PHX_ERANGE;
@@ -13144,17 +13178,16 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     gaps = names_gaps(own, i, first, last);
     if (gaps == 0)
         return 0;
-    if (gaps > PHX__CARD_CLAIMS - own->count || (used_up && names_is_beyond(n, first, last)))
+    want.first = first;
+    want.last = last;
+    want.epoch = names_next_epoch(n, first, last);
+    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
-    if (!used_up)
-        n->epoch_max++;
-    want.first = first;
-    want.last = last;
-    want.epoch = n->epoch_max;
+    names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (used_up) /* else the new claims have an epoch of their own */
+    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -13219,8 +13252,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
         return changed;
     }
     for (i = 0; i < count; i++)
-        if (theirs.at[i].epoch > n->epoch_max)
-            n->epoch_max = theirs.at[i].epoch;
+        names_see_epoch(n, theirs.at[i].epoch);
     names_replace(n, node, &theirs);
     return changed;
 }
@@ -13309,6 +13341,18 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (error != NULL)
         *error = err;
     return owner;
+}
+
+uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+{
+    const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
+    uint64_t epoch = n->epoch_max;
+    uint32_t i;
+
+    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+        if (own->at[i].first <= last && own->at[i].epoch > epoch)
+            epoch = own->at[i].epoch;
+    return epoch;
 }
 
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
@@ -19603,7 +19647,8 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
         return;
     last = suspect_last(s, node);
     if (e->incarnation > incarnation
-        || (e->incarnation == incarnation && e->seq > seq && (last == NULL || e->seq > last->seq)))
+        || (e->incarnation == incarnation && e->seq > seq
+            && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))
         s->ops.alive(s->env.ctx, node);
 }
 
@@ -20094,7 +20139,7 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
     } else if (it->end == 0 && a->number == it->asked && it->asked < t->env.hop_limit) {
         trace_ask(t, it, it->asked + 1, now);
-    } else if (it->end == 0 && it->asked == t->env.hop_limit) { /* a longer way is none */
+    } else if (it->end == 0 && a->number == t->env.hop_limit) { /* a longer way is none */
         it->end = it->asked;
         it->out.result = PHX_EUNREACH;
     }
@@ -20869,17 +20914,22 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     phx *p = ctx;
+    struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
         n = frames_fit(entries, first, count, &bytes);
         if (frames_send_update(p, nbr, entries + first, n, bytes) != 0) {
-            if (phx__node_link(p, nbr) != NULL)
-                frames_break(p, phx__node_link(p, nbr));
+            if (l != NULL)
+                frames_break(p, l);
             return;
         }
     }
+    while (first > 0 && entries[first - 1].card == NULL)
+        first--;
+    if (first > 0)
+        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
 }
 
 static size_t frames_room(void *ctx, uint32_t nbr)
@@ -21075,6 +21125,14 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
     return 0;
 }
 
+/* At most once in a step names are indexed anew. */
+void phx__node_frames_charge_names(phx *p)
+{
+    if (p->news.charged_at != p->stats.steps)
+        p->set.named += phx__names_index_cost(&p->names.index);
+    p->news.charged_at = p->stats.steps;
+}
+
 static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__reader r;
@@ -21097,11 +21155,8 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         changed = p->route.changed.count;
         if ((got = frames_fit_card(p, l, &e)) == 0)
             got = phx__route_entry(&p->route, l->peer, &e, p->now);
-        if (e.card != NULL && p->route.changed.count > changed
-            && p->news.charged_at != p->stats.steps) { /* once in a step names are indexed anew */
-            p->news.charged_at = p->stats.steps;
-            p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
-        }
+        if (e.card != NULL && p->route.changed.count > changed)
+            phx__node_frames_charge_names(p);
         if (got == PHX_ENOMEM)
             return got; /* what is lost here nobody sends again: the next link starts with everything */
         dropped += got != 0;
@@ -21475,7 +21530,7 @@ void phx__node_door_charge(phx *p, uint64_t us)
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
 #define LINKS_NEAR_PATIENCE (500 * PHX__MS)
-#define LINKS_TLS_PATIENCE (60 * PHX__SECOND)
+#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -21817,8 +21872,8 @@ static void links_accept(phx *p, int listener)
             p->links.unauthenticated++;
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
-            if (l->secure) { /* it may have to wait for its turn, and then longer than usual */
-                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE);
+            if (l->secure) {
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
                 (void)links_watch(p, l);
             } else
                 phx__node_links_read(p, l);
@@ -22273,10 +22328,15 @@ void phx__node_links_ready(phx *p, int handle, int events)
         l->out.full = 0;
         links_wants(p, l);
     }
-    if ((events & PHX_READ) && phx__node_door_waits(p, l))
+    if (!(events & PHX_READ))
+        return;
+    if (phx__node_door_waits(p, l)) {
         (void)links_watch(p, l);
-    else if (events & PHX_READ)
-        phx__node_links_read(p, l);
+        return;
+    }
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    phx__node_links_read(p, l);
 }
 
 void phx__node_links_admit(phx *p)
@@ -22645,8 +22705,7 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
 
     if (p->leave.closing || p->step.free_later)
         return 0;
-    if (p->names.indexed == p->names.version)
-        p->set.walked += (uint64_t)p->names.index.claims * PHX__NAMES_CLAIM_COST;
+    phx__node_frames_charge_names(p);
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -24386,7 +24445,8 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, p->names.epoch_max, p->now);
+    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
+                                      p->now);
 }
 
 size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
