@@ -164,6 +164,8 @@ PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacit
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* Could they have that room if `mail` bytes were free, which other messages have now? */
+PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
 /* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
 PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 
@@ -624,13 +626,15 @@ PHX_PRIVATE int phx__wire_close(const struct phx__reader *r);
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
+#define PHX__ACK_ASK 8u      /* ACK frame flag: `ask` is there */
+#define PHX__ACK_TELL 16u    /* ACK frame flag: `tell` and what it tells are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 struct phx__data {
     struct phx_id target, source;
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
-    uint64_t epoch;  /* of the flow; a higher one starts over */
+    uint64_t epoch;  /* of the flow, random; another one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had received, not 0 */
     uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
@@ -692,6 +696,9 @@ struct phx__ack {
     uint16_t return_count; /* 0: no such part */
     uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
     uint64_t seen_epoch;   /* that flow's */
+    uint64_t ask; /* not 0: the target shall tell its flow to the source, by this key */
+    uint64_t tell, tell_epoch, tell_next; /* tell not 0: that key, the flow, the first not acknowledged ... */
+    uint32_t tell_seen;                   /* ... and how many returns of it came */
 };
 /* flags: PHX__ACK_GAP or none; the others follow from *a. */
 PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops);
@@ -2494,7 +2501,7 @@ struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
     int hops;
-    uint64_t epoch; /* 0: give it one before the first put */
+    uint64_t epoch; /* random, so that nobody else can acknowledge; 0: give it one before the first put */
     uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
     uint64_t sent;  /* the next to emit */
     uint64_t left;  /* the lowest that was never emitted */
@@ -2550,6 +2557,9 @@ PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t 
                                         struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
+/* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
 /* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
@@ -2558,6 +2568,9 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     uint32_t done;        /* ... and this many messages of the run that has the number next */
     struct phx__block *part; /* the message being assembled; part->used bytes of it are here */
+    size_t booked; /* how much of the part is memory of ours ... */
+    uint32_t by;   /* ... and the neighbour with which it counts; PHX__SELF: none */
+    uint64_t at; /* when something of it came last */
     struct phx__message message;
     int opened; /* part is for a first fragment that is not here yet: nothing of it counts as taken */
     enum {
@@ -2566,8 +2579,6 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-/* A link that still reads into the part will find that it is retired. */
-PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif
 
@@ -2702,7 +2713,6 @@ struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
     int relay;           /* forward for others */
-    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
 struct phx__post_ops {
@@ -2716,6 +2726,7 @@ struct phx__post_ops {
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
     void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
@@ -2753,6 +2764,9 @@ struct phx__post_owed {
     int stuck;             /* what came last could not be taken */
     int hurry;             /* the peer's application waits for an outcome */
     int confirm;           /* says how many of the peer's returns came */
+    int ask;               /* asks for the peer's flow ... */
+    uint64_t ask_from;     /* ... and when it may again */
+    uint64_t tell;         /* tells ours, by this key; 0: no */
     uint64_t at, last_at;
     size_t bytes;          /* taken since the last ack */
     uint32_t frames;
@@ -2785,7 +2799,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
@@ -2842,6 +2857,15 @@ struct phx__post_waiting {
 /* What comes later in a step is left some of the time that callbacks may take in all. */
 enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
 
+struct phx__post_recv {
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
+    size_t bytes;    /* memory for messages of which all is not here yet */
+    struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+    int unseen;           /* set by ops.message: nobody was shown the message */
+    int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
+};
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -2857,8 +2881,7 @@ struct phx__post {
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
-    uint64_t epochs; /* given out since the start */
-    uint64_t lives;  /* of peers, too */
+    uint64_t lives; /* of peers, given out since the start */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -2872,12 +2895,7 @@ struct phx__post {
         uint64_t copied;           /* bytes */
         struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
     } transit;
-    struct {
-        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
-        int unseen;           /* set by ops.message: nobody was shown the message */
-        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
-    } recv;
+    struct phx__post_recv recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
         size_t bytes; /* accepted from this host and not acknowledged */
@@ -2911,7 +2929,13 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
-PHX_PRIVATE void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch);
+PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* So much memory of ours is for the message that is being assembled. */
+PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
+/* That message, if there is one, is over; a link that still reads into it finds it retired. */
+PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in);
+/* The same, and it must come again. */
+PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
@@ -3004,12 +3028,10 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
+/* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
-/* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
+/* node came back as another incarnation: nothing was tried there. */
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
@@ -3087,7 +3109,7 @@ PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m
 PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
+/* Sends all acks that are owed, also those that could wait: this node leaves, or begins a new life. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif
@@ -3840,6 +3862,14 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
         size = mem_rounded(size + MEM_HEAD);
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+}
+
+int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
+{
+    struct phx__mem less = *m;
+
+    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
+    return phx__mem_has_room_for_mail(&less, size);
 }
 
 int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
@@ -6101,6 +6131,8 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
+/* What an ACK may have beyond its fixed fields; what is there is not 0. */
+#define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
 /* Where the flags stand in a frame. */
 #define WIRE_FLAGS_AT 5u
 /* In a run, before a message behind the first: its size, and perhaps its tag. */
@@ -6342,12 +6374,23 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
+static const struct phx__field wire_ack_tell[] = {
+    PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
+    PHX__NUMBER(phx__ack, tell_seen),
+};
+
+static int wire_ack_flags(const struct phx__ack *a)
+{
+    return (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0)
+           | (a->ask != 0 ? (int)PHX__ACK_ASK : 0) | (a->tell != 0 ? (int)PHX__ACK_TELL : 0);
+}
+
 /* A window of 0 is possible: the target is full. Only the source knows what next may be. */
 void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
     size_t start;
 
-    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
     wire_put_ids(w, &a->target, &a->source);
     phx__buf_put_u64(w, a->epoch);
@@ -6362,6 +6405,10 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
         phx__buf_put_u64(w, a->seen_epoch);
         phx__buf_put_u32(w, a->seen);
     }
+    if (a->ask != 0)
+        phx__buf_put_u64(w, a->ask);
+    if (a->tell != 0)
+        phx__wire_put_fields(w, PHX__TABLE(wire_ack_tell), a);
     phx__wire_end(w, start);
 }
 
@@ -6424,8 +6471,12 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
+    if ((f->flags & PHX__ACK_ASK) != 0)
+        a->ask = phx__buf_get_u64(&r);
+    if ((f->flags & PHX__ACK_TELL) != 0)
+        phx__wire_get_fields(&r, PHX__TABLE(wire_ack_tell), a);
     return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
+                   || (f->flags & (int)WIRE_ACK_PARTS) != wire_ack_flags(a)
                ? PHX_EPROTO
                : 0;
 }
@@ -15974,6 +16025,36 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+/* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
+ * size. */
+int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+
+    o->open.box = NULL; /* what joins stands at the end of the tail */
+    for (; tail != NULL && span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+        size_t head = flow_head_size(r->flags), size = head + (r->body_size == 1 ? 2 : 1);
+        size_t less = flow_frame_size(r) - size;
+        uint8_t *at = tail->data + tail->used;
+
+        memcpy(at, flow_frame(r), head);
+        memset(at + head, 0, size - head);
+        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__buf_block_drop(r->head);
+        phx__buf_block_drop(r->body);
+        r->head = phx__buf_block_hold(tail);
+        r->body = NULL;
+        r->head_at = (uint32_t)tail->used;
+        r->head_size = (uint16_t)size;
+        r->body_at = r->body_size = 0;
+        tail->used += size;
+        o->bytes -= less;
+        o->flying -= o->base + index < o->sent ? less : 0;
+    }
+    return tail != NULL ? 0 : PHX_ENOMEM;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -15997,19 +16078,6 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         keep++;
     }
     o->count = keep;
-}
-
-/* ---- The receiving end */
-
-void phx__post_flow_drop_part(struct phx__flow_in *in)
-{
-    struct phx__block *part = in->part;
-
-    in->opened = 0;
-    in->part = NULL;
-    if (part != NULL)
-        phx__buf_block_retire(part);
-    phx__buf_block_drop(part);
 }
 
 /* ======== src/post/store.c ======== */
@@ -16341,6 +16409,8 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
+/* A message of which nothing has come for this long is given up, and must come again. */
+#define SCHED_PART_IDLE (30 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -16435,6 +16505,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
         at = peer->out.rto_at;
     if (peer->out.limit_at < at)
         at = peer->out.limit_at;
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
+        at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
         phx__timer_set(p->timers, peer->timer, at);
 }
@@ -16545,7 +16617,11 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.return_base = peer->returns.confirmed;
     a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = peer->out.epoch;
+    a.seen_epoch = a.tell_epoch = peer->out.epoch;
+    a.ask = peer->ack.ask ? peer->key : 0;
+    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
+    a.tell_next = peer->out.base;
+    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -16553,7 +16629,8 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
+    peer->ack.tell = 0;
     peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
@@ -16913,9 +16990,39 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
-void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+
+    p->recv.bytes += size - in->booked;
+    if (by != NULL) /* it may be another one by now */
+        by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
+    in->booked = size;
+}
+
+void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in)
+{
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
+    in->part = NULL;
+    if (part == NULL)
+        return;
+    phx__post_sched_book(p, in, 0);
+    phx__buf_block_retire(part);
+    phx__buf_block_drop(part);
+}
+
+void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
+{
+    if (in->part != NULL && !in->opened) /* of an opened one nothing was taken: it can begin again */
+        in->state = PHX__FLOW_HALF;
+    phx__post_sched_drop_part(p, in);
+}
+
+void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
     peer->in.next = 0;
     peer->in.done = 0;
@@ -16935,7 +17042,7 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->room_link);
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_sched_restart(peer, 0);
+    phx__post_sched_restart(p, peer, 0);
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16954,6 +17061,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
             phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
+        phx__post_sched_give_up(p, &peer->in);
     if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;
@@ -17119,9 +17228,13 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
+    uint64_t epoch;
 
-    if (peer->out.epoch == 0)
-        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    if (peer->out.epoch == 0) {
+        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+            return PHX_ENOMEM;
+        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+    }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
         return 0; /* into a frame that is listed already */
@@ -17682,12 +17795,33 @@ static int box_lateness(const struct phx__box *b)
     return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
+static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    size_t bytes = o->bytes;
+    struct phx__block *body;
+    struct phx__message m;
+
+    phx__post_flow_message(o, index, &m);
+    body = phx__buf_block_hold(m.body);
+    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
+        m.body = NULL;
+    p->pending.bytes -= bytes - o->bytes;
+    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__buf_block_drop(body);
+    for (; span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+        r->multicast = NULL;
+        r->token = r->limit = 0;
+    }
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
+    uint32_t i, span;
 
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
@@ -17700,14 +17834,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_flow_message(o, i, &m);
-            m.body = NULL;
-            phx__post_box_outcome(p, &m, box_lateness(r->box));
-            for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->multicast = NULL;
-                phx__post_flow_at(o, j)->token = 0;
-                phx__post_flow_at(o, j)->limit = 0;
-            }
+            box_expire_begun(p, o, i, span);
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -17834,27 +17961,19 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     }
 }
 
-static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
-    if (peer->in.part != NULL && !peer->in.opened)
-        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    if (reborn)
-        peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     phx__post_box_names(p);
-}
-
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer != NULL)
-        box_fail(p, peer, 0);
 }
 
 void phx__post_box_close_all(struct phx__post *p)
@@ -17874,27 +17993,16 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
+void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
     if (peer == NULL)
         return;
-    box_fail(p, peer, 1);
-    peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
-        phx__post_sched_restart(peer, 0);
-}
-
-/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
-{
-    uint32_t i;
-
-    p->limits.epoch_base = incarnation << 32;
-    for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i);
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -18115,6 +18223,14 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 
+/* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
+ * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
+ * of them is here. */
+#define RECV_AHEAD 16u
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. */
+#define RECV_BROUGHT_MOST ((size_t)256 << 20)
+
 struct phx__begun {
     struct phx__begun *next;
     struct phx__post *post;
@@ -18189,40 +18305,77 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
 
+/* Could there be no room for it even if no other message was here? */
+static int recv_never_fits(const struct phx__post *p, size_t size)
+{
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+}
+
+/* Room for the first `need` bytes of the message, and for some more. 0: none now. */
+static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
+{
+    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    struct phx__block *part;
+
+    if (in->part != NULL && need <= in->part->capacity)
+        return 1;
+    /* Where both do not fit side by side it has all from the beginning. */
+    if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
+        size = need * RECV_AHEAD;
+    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+        return 0;
+    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
+    if (part == NULL)
+        return 0;
+    if (in->part != NULL) {
+        part->used = in->part->used;
+        memcpy(part->data, in->part->data, part->used);
+        phx__buf_block_retire(in->part);
+        phx__buf_block_drop(in->part);
+    }
+    in->part = part;
+    phx__post_sched_book(p, in, size);
+    return 1;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__flow_in *in = &peer->in;
     const struct phx__message *m = &in->message;
-    struct phx__block *part = NULL;
 
-    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
-        return 1;
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
-    recv_read_first(&in->message, d, 0);
-    if (p->ops.begin != NULL)
-        part = recv_begin(p, peer->node, d);
-    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
-        part = phx__buf_block_new(p->mem, (size_t)d->total);
-    in->part = part;
-    in->opened = part != NULL;
-    return in->opened;
+    if (!in->opened || m->to != d->to || m->from != d->from || m->tag != d->tag || m->size != d->total) {
+        phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
+        recv_read_first(&in->message, d, 0);
+        in->by = p->recv.from;
+        if (in->by != PHX__SELF && phx__post_sched_open(p, in->by) == NULL)
+            return 0;
+        if (p->ops.begin != NULL)
+            in->part = recv_begin(p, peer->node, d);
+    }
+    if (!recv_make_room(p, in, d->size))
+        return 0;
+    in->opened = 1;
+    in->at = *p->ops.now;
+    phx__post_sched_arm(p, peer);
+    return 1;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
 static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
 {
-    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+    size_t rest = in->part == NULL ? 0 : in->message.size - in->part->used;
 
     if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
         return 0;
-    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == rest : d->size < rest;
 }
 
 /* The next frame is taken, and there is nothing more to do with its message. */
-static void recv_took(struct phx__flow_in *in)
+static void recv_took(struct phx__post *p, struct phx__flow_in *in)
 {
-    phx__post_flow_drop_part(in);
+    phx__post_sched_drop_part(p, in);
     in->next++;
     in->done = 0;
 }
@@ -18291,7 +18444,7 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    recv_took(&peer->in);
+    recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
@@ -18310,7 +18463,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];
@@ -18340,7 +18493,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -18357,7 +18510,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     phx__post_recv_deliver(p, &in->message, peer->node);
     if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
         ((struct phx__begun *)in->part->arg)->shown = 1;
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -18371,16 +18524,18 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
         if (last && in->state == PHX__FLOW_HALF)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
-        recv_took(in);
+        recv_took(p, in);
         if (last)
             in->state = PHX__FLOW_ALL;
         return 1;
     }
     if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
-        recv_took(in);
+        recv_took(p, in);
         p->counters.dropped++;
         return 1;
     }
+    if (!recv_make_room(p, in, in->part->used + d->size))
+        return 0;
     in->opened = 0;
     if (d->payload != in->part->data + in->part->used)
         memcpy(in->part->data + in->part->used, d->payload, d->size);
@@ -18389,6 +18544,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     in->part->used += d->size;
     in->next++;
     in->done = 0;
+    in->at = *p->ops.now;
     return 1;
 }
 
@@ -18405,7 +18561,8 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         if (reason != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
-            return 0;
+            return recv_never_fits(p, (size_t)d->total)
+                   && recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_LARGE);
         peer->in.state = PHX__FLOW_ALL;
     }
     return recv_take_fragment(p, peer, d, flags);
@@ -18423,17 +18580,31 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
     size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
 
-    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
-        return;
+    if (d->epoch != peer->in.epoch) {
+        if (peer->in.epoch != 0 || d->number != 0) {
+            recv_ask(p, peer);
+            return;
+        }
+        phx__post_sched_restart(p, peer, d->epoch);
     }
-    if (d->epoch > peer->in.epoch)
-        phx__post_sched_restart(peer, d->epoch);
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -18567,7 +18738,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
+        || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
         return 0;
     recv_set_place(&peer->in, d.size, out);
     return head;
@@ -18579,7 +18751,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
     /* Another link that holds it may have read the front of this very fragment. */
-    if (part == NULL || peer->in.opened || part->refs > 1)
+    if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
         return 0;
     recv_set_place(&peer->in, 0, out);
     return 1;
@@ -18696,9 +18868,30 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     return 0;
 }
 
+/* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
+ * same id, what was acknowledged is over: it goes on where that ends. */
+static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+{
+    peer->key = 0;
+    if (a->tell_epoch == peer->in.epoch)
+        return;
+    phx__post_sched_restart(p, peer, a->tell_epoch);
+    peer->in.next = a->tell_next;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
+    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->ack.gap = 1;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 /* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
+    if (a->tell != 0 && a->tell == peer->key)
+        recv_told(p, peer, a);
+    if (a->ask != 0) {
+        peer->ack.tell = a->ask;
+        phx__post_sched_owe(p, peer, 1);
+    }
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
     phx__post_returns_confirm(&peer->returns, a->seen);
@@ -18720,7 +18913,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+    if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;
@@ -20802,7 +20995,7 @@ void phx__node_dead_due(phx *p)
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
+#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -21291,6 +21484,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
+    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);
@@ -22426,6 +22620,7 @@ int phx__node_links_can_write(const phx *p)
 static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
                           struct phx__place *out)
 {
+    p->post.recv.from = l->peer;
     return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
@@ -22434,6 +22629,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
 {
     if (!phx__node_serves(p, l))
         return;
+    p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }
@@ -22935,11 +23131,10 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_addresses };
     struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
-    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
-                                   c->incarnation << 32 };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
-                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
-                                  wiring_wants, wiring_segment, wiring_member,
+                                  phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
+                                  wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;
@@ -23286,7 +23481,7 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation);
+        phx__post_box_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
@@ -23486,15 +23681,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_leave(p);
     if (step_has_news(p))
         step_settle(p);
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
+    }
     if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
         phx__node_step_let_go(p);
     else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
-    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
-        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
-    }
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);

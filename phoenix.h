@@ -90,7 +90,7 @@ extern "C" {
     X(EAGAIN, -3, "not now: a queue is full (wait for on_writable), or it is being tried")         \
     X(ESTATE, -4, "this call may not be made now")                                                 \
     X(ERANGE, -5, "bad range of names: first is above last")                                       \
-    X(ETOOBIG, -6, "message is larger than cfg.max_message")                                       \
+    X(ETOOBIG, -6, "message is larger than cfg.max_message or cfg.mem_limit allows")               \
     X(ENOTFOUND, -7, "no such node, name, token or address")                                       \
     X(ELIMIT, -8, "a configured limit is reached")                                                 \
     X(EADDRESS, -9, "malformed address: want tcp://host:port, tls://[v6]:port or unix:///path")    \
@@ -406,7 +406,8 @@ struct phx_config {
 
     /* Limits */
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
-                           what is over the receiver's comes back as PHX_ETOOBIG */
+                           what is over the receiver's comes back as PHX_ETOOBIG, and so does what its
+                           mem_limit could not hold if there was no other message */
     size_t mem_limit;   /* bytes this node may allocate; default 0: no limit. Messages leave an eighth of it
                            to links and tables: phx_send then says PHX_ENOMEM */
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
@@ -441,7 +442,8 @@ struct phx_config {
      * on_abandon must be set, too (PHX_EINVAL). */
     void *(*on_begin)(phx *p, const struct phx_message *m, void *user);
     /* The message for which on_begin gave this buffer does not come, or not now: its sender failed or sends
-     * it elsewhere, its name is not here any more, or this node is freed. The buffer is the host's again.
+     * it elsewhere, nothing of it came for 30 s, its name is not here any more, or this node is freed. The
+     * buffer is the host's again.
      * Called inside phx_step or phx_free. */
     void (*on_abandon)(phx *p, void *buffer, size_t size, void *user);
     /* The outcome of a send that had a token; to and tag are the message's. PHX_OK: delivered (the receiver's
@@ -651,7 +653,7 @@ int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void 
 struct phx_outgoing {
     uint64_t to, from, tag;
     uint64_t token;          /* not 0: on_done tells the outcome */
-    uint64_t time_limit_us;  /* not 0: give up if nobody got it this long after the call */
+    uint64_t time_limit_us;  /* not 0: give up if nobody got it this long after the call, and free it */
     const struct iovec *iov; /* gathered and copied ... */
     int iov_count;
     void (*release)(const void *data, size_t size, void *arg); /* ... unless set: then exactly one

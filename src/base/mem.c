@@ -77,6 +77,14 @@ int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
     return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
 }
 
+int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
+{
+    struct phx__mem less = *m;
+
+    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
+    return phx__mem_has_room_for_mail(&less, size);
+}
+
 int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths)
 {
     size_t most = m->limit / 8 * eighths, used = m->used - m->large;

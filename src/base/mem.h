@@ -45,6 +45,8 @@ PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacit
 PHX_PRIVATE int phx__mem_has_room(const struct phx__mem *m, size_t size);
 /* The same for messages, which leave an eighth of the limit to the links and tables that bring them away. */
 PHX_PRIVATE int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size);
+/* Could they have that room if `mail` bytes were free, which other messages have now? */
+PHX_PRIVATE int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail);
 /* The same for the cards of others, which leave what is promised to messages: all but so many eighths. */
 PHX_PRIVATE int phx__mem_has_room_for_cards(const struct phx__mem *m, size_t size, unsigned eighths);
 

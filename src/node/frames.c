@@ -6,7 +6,7 @@
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 96u /* bytes of an ACK frame around its returns */
+#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -495,6 +495,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     /* What comes on a link that was replaced is older than what came on its successor. */
     if (!phx__node_serves(p, l))
         return 0;
+    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);

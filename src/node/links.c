@@ -911,6 +911,7 @@ int phx__node_links_can_write(const phx *p)
 static size_t links_place(phx *p, struct phx__link *l, const uint8_t *front, size_t size,
                           struct phx__place *out)
 {
+    p->post.recv.from = l->peer;
     return phx__node_serves(p, l) ? phx__post_recv_place(&p->post, front, size, out) : 0;
 }
 
@@ -919,6 +920,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
 {
     if (!phx__node_serves(p, l))
         return;
+    p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
 }

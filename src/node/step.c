@@ -296,7 +296,7 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node, d->incarnation);
+        phx__post_box_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
@@ -496,15 +496,15 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_leave(p);
     if (step_has_news(p))
         step_settle(p);
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
+    }
     if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
         phx__node_step_let_go(p);
     else if (step_has_to_tell(p)
         && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
-    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
-        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_box_rise(&p->post, p->set.incarnation); /* it had to rise */
-    }
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);

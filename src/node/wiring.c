@@ -445,11 +445,10 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_addresses };
     struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
-    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay,
-                                   c->incarnation << 32 };
+    struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
-                                  phx__node_frames_ack, wiring_message, wiring_done, wiring_writable,
-                                  wiring_wants, wiring_segment, wiring_member,
+                                  phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
+                                  wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls };
     int err;

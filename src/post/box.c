@@ -148,9 +148,13 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
+    uint64_t epoch;
 
-    if (peer->out.epoch == 0)
-        phx__post_flow_restart(&peer->out, p->limits.epoch_base + ++p->epochs, peer->out.window);
+    if (peer->out.epoch == 0) {
+        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+            return PHX_ENOMEM;
+        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+    }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m))
         return 0; /* into a frame that is listed already */
@@ -711,12 +715,33 @@ static int box_lateness(const struct phx__box *b)
     return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
+static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    size_t bytes = o->bytes;
+    struct phx__block *body;
+    struct phx__message m;
+
+    phx__post_flow_message(o, index, &m);
+    body = phx__buf_block_hold(m.body);
+    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
+        m.body = NULL;
+    p->pending.bytes -= bytes - o->bytes;
+    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__buf_block_drop(body);
+    for (; span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+        r->multicast = NULL;
+        r->token = r->limit = 0;
+    }
+}
+
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
     uint64_t earliest = PHX__NEVER;
-    uint32_t i, j, span;
+    uint32_t i, span;
 
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
@@ -729,14 +754,7 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
         } else {
-            phx__post_flow_message(o, i, &m);
-            m.body = NULL;
-            phx__post_box_outcome(p, &m, box_lateness(r->box));
-            for (j = i; j < i + span; j++) {
-                phx__post_flow_at(o, j)->multicast = NULL;
-                phx__post_flow_at(o, j)->token = 0;
-                phx__post_flow_at(o, j)->limit = 0;
-            }
+            box_expire_begun(p, o, i, span);
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -863,27 +881,19 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     }
 }
 
-static void box_fail(struct phx__post *p, struct phx__post_peer *peer, int reborn)
+void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
-    if (peer->in.part != NULL && !peer->in.opened)
-        peer->in.state = PHX__FLOW_HALF; /* the peer may never send the rest of what is here */
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    if (reborn)
-        peer->life = ++p->lives;
     phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     phx__post_box_names(p);
-}
-
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer != NULL)
-        box_fail(p, peer, 0);
 }
 
 void phx__post_box_close_all(struct phx__post *p)
@@ -903,27 +913,16 @@ void phx__post_box_close_all(struct phx__post *p)
     phx__post_box_tell(p);
 }
 
-/* Epochs begin with the low half of the incarnation: a flow with this one lives, any other is over. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation)
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
+void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
     if (peer == NULL)
         return;
-    box_fail(p, peer, 1);
-    peer->in_life = (incarnation & UINT32_MAX) + 1;
-    if (peer->in.epoch >> 32 != (incarnation & UINT32_MAX))
-        phx__post_sched_restart(peer, 0);
-}
-
-/* Others take this for a rebirth and start their halves of our flows over, so ours must start over, too. */
-void phx__post_box_rise(struct phx__post *p, uint64_t incarnation)
-{
-    uint32_t i;
-
-    p->limits.epoch_base = incarnation << 32;
-    for (i = 0; i < p->node_capacity; i++)
-        phx__post_box_failed(p, i);
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
 }
 
 void phx__post_box_forget(struct phx__post *p, uint32_t node)

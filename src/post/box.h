@@ -51,12 +51,10 @@ PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
 /* Owners of names changed: route all mailboxes again. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
-/* node failed, left or was reborn: what it did not acknowledge goes to the names' owners of now, or fails. */
+/* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: also what was received of the former one is over. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node, uint64_t incarnation);
-/* This node itself has another incarnation now: what was emitted in whole and is not acknowledged fails. */
-PHX_PRIVATE void phx__post_box_rise(struct phx__post *p, uint64_t incarnation);
+/* node came back as another incarnation: nothing was tried there. */
+PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);

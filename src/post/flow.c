@@ -556,6 +556,36 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+/* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
+ * size. */
+int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
+{
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+
+    o->open.box = NULL; /* what joins stands at the end of the tail */
+    for (; tail != NULL && span > 0; index++, span--) {
+        struct phx__flow_record *r = phx__post_flow_at(o, index);
+        size_t head = flow_head_size(r->flags), size = head + (r->body_size == 1 ? 2 : 1);
+        size_t less = flow_frame_size(r) - size;
+        uint8_t *at = tail->data + tail->used;
+
+        memcpy(at, flow_frame(r), head);
+        memset(at + head, 0, size - head);
+        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__buf_block_drop(r->head);
+        phx__buf_block_drop(r->body);
+        r->head = phx__buf_block_hold(tail);
+        r->body = NULL;
+        r->head_at = (uint32_t)tail->used;
+        r->head_size = (uint16_t)size;
+        r->body_at = r->body_size = 0;
+        tail->used += size;
+        o->bytes -= less;
+        o->flying -= o->base + index < o->sent ? less : 0;
+    }
+    return tail != NULL ? 0 : PHX_ENOMEM;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
@@ -579,17 +609,4 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         keep++;
     }
     o->count = keep;
-}
-
-/* ---- The receiving end */
-
-void phx__post_flow_drop_part(struct phx__flow_in *in)
-{
-    struct phx__block *part = in->part;
-
-    in->opened = 0;
-    in->part = NULL;
-    if (part != NULL)
-        phx__buf_block_retire(part);
-    phx__buf_block_drop(part);
 }

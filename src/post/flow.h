@@ -68,7 +68,7 @@ struct phx__flow_out {
     struct phx__mem *mem;
     struct phx_id target, source;
     int hops;
-    uint64_t epoch; /* 0: give it one before the first put */
+    uint64_t epoch; /* random, so that nobody else can acknowledge; 0: give it one before the first put */
     uint64_t base;  /* the lowest not acknowledged; ring[first] is its record */
     uint64_t sent;  /* the next to emit */
     uint64_t left;  /* the lowest that was never emitted */
@@ -124,6 +124,9 @@ PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t 
                                         struct phx__message *m);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
+/* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
+ * PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
 /* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
@@ -132,6 +135,9 @@ struct phx__flow_in {
     uint64_t epoch, next; /* all fragments below next were taken */
     uint32_t done;        /* ... and this many messages of the run that has the number next */
     struct phx__block *part; /* the message being assembled; part->used bytes of it are here */
+    size_t booked; /* how much of the part is memory of ours ... */
+    uint32_t by;   /* ... and the neighbour with which it counts; PHX__SELF: none */
+    uint64_t at; /* when something of it came last */
     struct phx__message message;
     int opened; /* part is for a first fragment that is not here yet: nothing of it counts as taken */
     enum {
@@ -140,7 +146,5 @@ struct phx__flow_in {
         PHX__FLOW_HALF      /* its beginning was given up: it must come again */
     } state;
 };
-/* A link that still reads into the part will find that it is retired. */
-PHX_PRIVATE void phx__post_flow_drop_part(struct phx__flow_in *in);
 
 #endif

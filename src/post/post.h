@@ -17,7 +17,7 @@ PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m
 PHX_PRIVATE int phx__post_run(struct phx__post *p);
 /* Has phx__post_run something to do already? */
 PHX_PRIVATE int phx__post_ready(const struct phx__post *p);
-/* Sends all acks that are owed, also those that could wait: this node is about to leave. */
+/* Sends all acks that are owed, also those that could wait: this node leaves, or begins a new life. */
 PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #endif

@@ -23,6 +23,14 @@
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 
+/* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
+ * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
+ * of them is here. */
+#define RECV_AHEAD 16u
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. */
+#define RECV_BROUGHT_MOST ((size_t)256 << 20)
+
 struct phx__begun {
     struct phx__begun *next;
     struct phx__post *post;
@@ -97,40 +105,77 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
 
+/* Could there be no room for it even if no other message was here? */
+static int recv_never_fits(const struct phx__post *p, size_t size)
+{
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+}
+
+/* Room for the first `need` bytes of the message, and for some more. 0: none now. */
+static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
+{
+    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    struct phx__block *part;
+
+    if (in->part != NULL && need <= in->part->capacity)
+        return 1;
+    /* Where both do not fit side by side it has all from the beginning. */
+    if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
+        size = need * RECV_AHEAD;
+    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+        return 0;
+    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
+    if (part == NULL)
+        return 0;
+    if (in->part != NULL) {
+        part->used = in->part->used;
+        memcpy(part->data, in->part->data, part->used);
+        phx__buf_block_retire(in->part);
+        phx__buf_block_drop(in->part);
+    }
+    in->part = part;
+    phx__post_sched_book(p, in, size);
+    return 1;
+}
+
 /* A part for the message whose first fragment this is; 0: no memory. */
 static int recv_open(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d)
 {
     struct phx__flow_in *in = &peer->in;
     const struct phx__message *m = &in->message;
-    struct phx__block *part = NULL;
 
-    if (in->opened && m->to == d->to && m->from == d->from && m->tag == d->tag && m->size == d->total)
-        return 1;
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
-    recv_read_first(&in->message, d, 0);
-    if (p->ops.begin != NULL)
-        part = recv_begin(p, peer->node, d);
-    if (part == NULL && phx__mem_has_room_for_mail(p->mem, (size_t)d->total))
-        part = phx__buf_block_new(p->mem, (size_t)d->total);
-    in->part = part;
-    in->opened = part != NULL;
-    return in->opened;
+    if (!in->opened || m->to != d->to || m->from != d->from || m->tag != d->tag || m->size != d->total) {
+        phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
+        recv_read_first(&in->message, d, 0);
+        in->by = p->recv.from;
+        if (in->by != PHX__SELF && phx__post_sched_open(p, in->by) == NULL)
+            return 0;
+        if (p->ops.begin != NULL)
+            in->part = recv_begin(p, peer->node, d);
+    }
+    if (!recv_make_room(p, in, d->size))
+        return 0;
+    in->opened = 1;
+    in->at = *p->ops.now;
+    phx__post_sched_arm(p, peer);
+    return 1;
 }
 
 /* Does the fragment fit behind what is there? The last one completes it, others leave something. */
 static int recv_fits(const struct phx__flow_in *in, const struct phx__data *d, int flags)
 {
-    size_t room = in->part == NULL ? 0 : in->part->capacity - in->part->used;
+    size_t rest = in->part == NULL ? 0 : in->message.size - in->part->used;
 
     if (in->part == NULL || in->opened != ((flags & (int)PHX__DATA_FIRST) != 0))
         return 0;
-    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == room : d->size < room;
+    return (flags & (int)PHX__DATA_LAST) != 0 ? d->size == rest : d->size < rest;
 }
 
 /* The next frame is taken, and there is nothing more to do with its message. */
-static void recv_took(struct phx__flow_in *in)
+static void recv_took(struct phx__post *p, struct phx__flow_in *in)
 {
-    phx__post_flow_drop_part(in);
+    phx__post_sched_drop_part(p, in);
     in->next++;
     in->done = 0;
 }
@@ -199,7 +244,7 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
-    recv_took(&peer->in);
+    recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
 }
@@ -218,7 +263,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int known = 0, reason = 0, why;
 
-    phx__post_flow_drop_part(in); /* there is one if the sender broke off a message */
+    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];
@@ -248,7 +293,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -265,7 +310,7 @@ static int recv_take_part(struct phx__post *p, struct phx__post_peer *peer, cons
     phx__post_recv_deliver(p, &in->message, peer->node);
     if (!p->recv.unseen && in->part != NULL && in->part->release == recv_released)
         ((struct phx__begun *)in->part->arg)->shown = 1;
-    recv_took(in);
+    recv_took(p, in);
     return 1;
 }
 
@@ -279,16 +324,18 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
         if (last && in->state == PHX__FLOW_HALF)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
-        recv_took(in);
+        recv_took(p, in);
         if (last)
             in->state = PHX__FLOW_ALL;
         return 1;
     }
     if (!recv_fits(in, d, flags)) { /* its sender broke the message off, or cannot count */
-        recv_took(in);
+        recv_took(p, in);
         p->counters.dropped++;
         return 1;
     }
+    if (!recv_make_room(p, in, in->part->used + d->size))
+        return 0;
     in->opened = 0;
     if (d->payload != in->part->data + in->part->used)
         memcpy(in->part->data + in->part->used, d->payload, d->size);
@@ -297,6 +344,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     in->part->used += d->size;
     in->next++;
     in->done = 0;
+    in->at = *p->ops.now;
     return 1;
 }
 
@@ -313,7 +361,8 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         if (reason != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
-            return 0;
+            return recv_never_fits(p, (size_t)d->total)
+                   && recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_LARGE);
         peer->in.state = PHX__FLOW_ALL;
     }
     return recv_take_fragment(p, peer, d, flags);
@@ -331,17 +380,31 @@ static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    p->counters.dropped++;
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
                          int flags)
 {
     size_t window = peer->out.window < p->limits.window ? peer->out.window : p->limits.window;
 
-    if (d->epoch < peer->in.epoch || (peer->in_life != 0 && (d->epoch >> 32) + 1 != peer->in_life)) {
-        p->counters.duplicates++; /* of a former flow or another life: a relay kept it */
-        return;
+    if (d->epoch != peer->in.epoch) {
+        if (peer->in.epoch != 0 || d->number != 0) {
+            recv_ask(p, peer);
+            return;
+        }
+        phx__post_sched_restart(p, peer, d->epoch);
     }
-    if (d->epoch > peer->in.epoch)
-        phx__post_sched_restart(peer, d->epoch);
     if (d->number < peer->in.next) {
         p->counters.duplicates++;
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
@@ -475,7 +538,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
         return 0;
-    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags))
+    if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
+        || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
         return 0;
     recv_set_place(&peer->in, d.size, out);
     return head;
@@ -487,7 +551,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     struct phx__block *part = peer == NULL ? NULL : peer->in.part;
 
     /* Another link that holds it may have read the front of this very fragment. */
-    if (part == NULL || peer->in.opened || part->refs > 1)
+    if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
         return 0;
     recv_set_place(&peer->in, 0, out);
     return 1;
@@ -604,9 +668,30 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     return 0;
 }
 
+/* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
+ * same id, what was acknowledged is over: it goes on where that ends. */
+static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+{
+    peer->key = 0;
+    if (a->tell_epoch == peer->in.epoch)
+        return;
+    phx__post_sched_restart(p, peer, a->tell_epoch);
+    peer->in.next = a->tell_next;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
+    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->ack.gap = 1;
+    phx__post_sched_owe(p, peer, 1);
+}
+
 /* What an ack says about the other direction. */
 static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
+    if (a->tell != 0 && a->tell == peer->key)
+        recv_told(p, peer, a);
+    if (a->ask != 0) {
+        peer->ack.tell = a->ask;
+        phx__post_sched_owe(p, peer, 1);
+    }
     if (a->seen == 0 || a->seen_epoch != peer->in.epoch)
         return;
     phx__post_returns_confirm(&peer->returns, a->seen);
@@ -628,7 +713,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    if (a->epoch != o->epoch || a->next > o->left || a->next < o->base
+    if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
     o->window = a->window;

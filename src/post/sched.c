@@ -44,6 +44,8 @@
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
+/* A message of which nothing has come for this long is given up, and must come again. */
+#define SCHED_PART_IDLE (30 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -138,6 +140,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
         at = peer->out.rto_at;
     if (peer->out.limit_at < at)
         at = peer->out.limit_at;
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
+        at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
         phx__timer_set(p->timers, peer->timer, at);
 }
@@ -248,7 +252,11 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
     a.return_base = peer->returns.confirmed;
     a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
     a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = peer->out.epoch;
+    a.seen_epoch = a.tell_epoch = peer->out.epoch;
+    a.ask = peer->ack.ask ? peer->key : 0;
+    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
+    a.tell_next = peer->out.base;
+    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -256,7 +264,8 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_arm(p, peer);
         return;
     }
-    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = 0;
+    peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
+    peer->ack.tell = 0;
     peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
@@ -616,9 +625,39 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
-void phx__post_sched_restart(struct phx__post_peer *peer, uint64_t epoch)
+void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
-    phx__post_flow_drop_part(&peer->in);
+    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+
+    p->recv.bytes += size - in->booked;
+    if (by != NULL) /* it may be another one by now */
+        by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
+    in->booked = size;
+}
+
+void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in)
+{
+    struct phx__block *part = in->part;
+
+    in->opened = 0;
+    in->part = NULL;
+    if (part == NULL)
+        return;
+    phx__post_sched_book(p, in, 0);
+    phx__buf_block_retire(part);
+    phx__buf_block_drop(part);
+}
+
+void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
+{
+    if (in->part != NULL && !in->opened) /* of an opened one nothing was taken: it can begin again */
+        in->state = PHX__FLOW_HALF;
+    phx__post_sched_drop_part(p, in);
+}
+
+void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
+{
+    phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
     peer->in.next = 0;
     peer->in.done = 0;
@@ -638,7 +677,7 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__ring_del(&peer->room_link);
     phx__ring_del(&peer->ack.link);
     phx__timer_drop(p->timers, peer->timer);
-    phx__post_sched_restart(peer, 0);
+    phx__post_sched_restart(p, peer, 0);
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
@@ -657,6 +696,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
             phx__post_flow_lost(o, *p->ops.now, 1);
         phx__post_sched_list(p, &peer->own);
     }
+    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
+        phx__post_sched_give_up(p, &peer->in);
     if (peer->idle_at > *p->ops.now)
         return 0;
     peer->idle_at = PHX__NEVER;

@@ -9,7 +9,6 @@ struct phx__post_limits {
     size_t max_message, window, hold_bytes;
     int hop_limit;
     int relay;           /* forward for others */
-    uint64_t epoch_base; /* low half of the incarnation << 32: epochs of a later life are higher */
 };
 
 struct phx__post_ops {
@@ -23,6 +22,7 @@ struct phx__post_ops {
     uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
     int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
     void (*message)(void *ctx, const struct phx_message *m);
     void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
@@ -60,6 +60,9 @@ struct phx__post_owed {
     int stuck;             /* what came last could not be taken */
     int hurry;             /* the peer's application waits for an outcome */
     int confirm;           /* says how many of the peer's returns came */
+    int ask;               /* asks for the peer's flow ... */
+    uint64_t ask_from;     /* ... and when it may again */
+    uint64_t tell;         /* tells ours, by this key; 0: no */
     uint64_t at, last_at;
     size_t bytes;          /* taken since the last ack */
     uint32_t frames;
@@ -92,7 +95,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    uint64_t in_life; /* the high half of its epochs, plus 1; 0: any, it was never reborn */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
@@ -149,6 +153,15 @@ struct phx__post_waiting {
 /* What comes later in a step is left some of the time that callbacks may take in all. */
 enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
 
+struct phx__post_recv {
+    uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
+    uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
+    size_t bytes;    /* memory for messages of which all is not here yet */
+    struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
+    int unseen;           /* set by ops.message: nobody was shown the message */
+    int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
+};
+
 struct phx__post_counters {
     uint64_t messages_in, messages_out, retransmitted, duplicates, dropped, frames_out, relayed_frames,
         relayed_bytes;
@@ -164,8 +177,7 @@ struct phx__post {
     uint32_t node_capacity;
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
-    uint64_t epochs; /* given out since the start */
-    uint64_t lives;  /* of peers, too */
+    uint64_t lives; /* of peers, given out since the start */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -179,12 +191,7 @@ struct phx__post {
         uint64_t copied;           /* bytes */
         struct phx__block *lender; /* holds the frame at hand; NULL: it must be copied to be kept */
     } transit;
-    struct {
-        uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
-        struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
-        int unseen;           /* set by ops.message: nobody was shown the message */
-        int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
-    } recv;
+    struct phx__post_recv recv;
     struct {
         size_t count; /* messages in mailboxes and flows, empty ones too */
         size_t bytes; /* accepted from this host and not acknowledged */

@@ -20,6 +20,8 @@
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
+/* What an ACK may have beyond its fixed fields; what is there is not 0. */
+#define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
 /* Where the flags stand in a frame. */
 #define WIRE_FLAGS_AT 5u
 /* In a run, before a message behind the first: its size, and perhaps its tag. */
@@ -261,12 +263,23 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
+static const struct phx__field wire_ack_tell[] = {
+    PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
+    PHX__NUMBER(phx__ack, tell_seen),
+};
+
+static int wire_ack_flags(const struct phx__ack *a)
+{
+    return (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0)
+           | (a->ask != 0 ? (int)PHX__ACK_ASK : 0) | (a->tell != 0 ? (int)PHX__ACK_TELL : 0);
+}
+
 /* A window of 0 is possible: the target is full. Only the source knows what next may be. */
 void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops)
 {
     size_t start;
 
-    flags |= (a->return_count > 0 ? (int)PHX__ACK_RETURNS : 0) | (a->seen != 0 ? (int)PHX__ACK_SEEN : 0);
+    flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
     wire_put_ids(w, &a->target, &a->source);
     phx__buf_put_u64(w, a->epoch);
@@ -281,6 +294,10 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
         phx__buf_put_u64(w, a->seen_epoch);
         phx__buf_put_u32(w, a->seen);
     }
+    if (a->ask != 0)
+        phx__buf_put_u64(w, a->ask);
+    if (a->tell != 0)
+        phx__wire_put_fields(w, PHX__TABLE(wire_ack_tell), a);
     phx__wire_end(w, start);
 }
 
@@ -343,8 +360,12 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         a->seen_epoch = phx__buf_get_u64(&r);
         a->seen = phx__buf_get_u32(&r);
     }
+    if ((f->flags & PHX__ACK_ASK) != 0)
+        a->ask = phx__buf_get_u64(&r);
+    if ((f->flags & PHX__ACK_TELL) != 0)
+        phx__wire_get_fields(&r, PHX__TABLE(wire_ack_tell), a);
     return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
-                   || ((f->flags & PHX__ACK_SEEN) != 0) != (a->seen != 0)
+                   || (f->flags & (int)WIRE_ACK_PARTS) != wire_ack_flags(a)
                ? PHX_EPROTO
                : 0;
 }

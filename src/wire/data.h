@@ -12,13 +12,15 @@
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
 #define PHX__ACK_SEEN 4u     /* ACK frame flag: `seen` and `seen_epoch` are there */
+#define PHX__ACK_ASK 8u      /* ACK frame flag: `ask` is there */
+#define PHX__ACK_TELL 16u    /* ACK frame flag: `tell` and what it tells are there */
 #define PHX__DATA_HEAD 56u   /* frame header included */
 #define PHX__DATA_FIRST_HEAD 88u
 #define PHX__DATA_HEAD_MOST 92u /* with FIRST and SEEN */
 struct phx__data {
     struct phx_id target, source;
     uint64_t number; /* of this fragment, in the flow from source to target, from 0 */
-    uint64_t epoch;  /* of the flow; a higher one starts over */
+    uint64_t epoch;  /* of the flow, random; another one starts over */
     uint64_t to, from, tag, total; /* with FIRST only; total: bytes of the whole message */
     uint32_t seen; /* with FIRST and SEEN: returns of this flow the source had received, not 0 */
     uint32_t more; /* with RUN: messages in the payload behind the first `total` bytes of it */
@@ -80,6 +82,9 @@ struct phx__ack {
     uint16_t return_count; /* 0: no such part */
     uint32_t seen;         /* how many returns of the opposite flow came; 0: no such part */
     uint64_t seen_epoch;   /* that flow's */
+    uint64_t ask; /* not 0: the target shall tell its flow to the source, by this key */
+    uint64_t tell, tell_epoch, tell_next; /* tell not 0: that key, the flow, the first not acknowledged ... */
+    uint32_t tell_seen;                   /* ... and how many returns of it came */
 };
 /* flags: PHX__ACK_GAP or none; the others follow from *a. */
 PHX_PRIVATE void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int flags, int hops);

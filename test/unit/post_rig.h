@@ -66,7 +66,7 @@ struct world {
     uint64_t now;
     /* per sender and name: the next tag that must arrive, wherever the name is */
     struct sequence box[NODES][NAMES];
-    uint64_t got, bytes;
+    uint64_t got, bytes, epochs;
     unsigned loss; /* of a thousand frames */
     unsigned ack_loss;
     unsigned ack_late; /* of a thousand, kept for a while */
@@ -151,12 +151,20 @@ static inline uint32_t op_owner(void *ctx, uint64_t name)
 static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
 {
     struct node *n = ctx;
-    int hop = n->hop[who(n->self, node)];
+    int hop = who(n->self, node) < NODES ? n->hop[who(n->self, node)] : -1; /* some are made up */
 
     if (hop < 0)
         return PHX__NONE;
     *generation = n->w->wire[n->self][hop].generation;
     return as_seen(n->self, hop);
+}
+
+static inline int op_random(void *ctx, uint64_t *out)
+{
+    struct node *n = ctx;
+
+    *out = ++n->w->epochs * 0x9e3779b97f4a7c15u;
+    return 0;
 }
 
 /* The queue of slices of a link: it may have no memory. */
@@ -238,7 +246,7 @@ static inline int op_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
     struct world *w = n->w;
     int at = n->self, target = who(n->self, node), steps;
 
-    for (steps = 0; at != target && steps < NODES; steps++) {
+    for (steps = 0; at != target && target < NODES && steps < NODES; steps++) {
         if (w->node[at].hop[target] < 0) {
             n->refused_acks++;
             return steps == 0 ? PHX_ENOTFOUND : 0;
@@ -523,7 +531,6 @@ static inline struct phx__post_limits default_limits(void)
     l.hold_bytes = 256u << 10;
     l.hop_limit = 4;
     l.relay = 1;
-    l.epoch_base = (uint64_t)7 << 32;
     return l;
 }
 
@@ -558,6 +565,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.version = &n->version;
     ops.next = op_next;
     ops.ack = op_ack;
+    ops.random = op_random;
     ops.message = op_message;
     ops.done = op_done;
     ops.writable = op_writable;
@@ -725,6 +733,7 @@ static inline void wire_deliver(struct world *w, int a, int b)
         return;
     }
     f = wire_take(&w->wire[a][b]);
+    w->node[b].post.recv.from = as_seen(b, a);
     if (wire_place(w, a, b, f))
         return;
     size = f->size[0] + f->size[1];

@@ -577,6 +577,15 @@ static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
         if (spec_uint(in, 4) == 0)
             return spec_no(s, "SEEN of nothing");
     }
+    if ((flags & 8) != 0 && spec_uint(in, 8) == 0)
+        return spec_no(s, "ASK without a key");
+    if ((flags & 16) != 0) {
+        if (spec_uint(in, 8) == 0)
+            return spec_no(s, "TELL without a key");
+        spec_take(in, 8);
+        spec_take(in, 8);
+        spec_take(in, 4);
+    }
     return spec_end(s, in, "ACK");
 }
 

@@ -163,6 +163,13 @@ static uint32_t bench_next(void *ctx, uint32_t node, uint32_t *generation)
     return node;
 }
 
+static int bench_random(void *ctx, uint64_t *out)
+{
+    (void)ctx;
+    *out = 1;
+    return 0;
+}
+
 static int bench_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
 {
     struct bench *b = ctx;
@@ -200,7 +207,7 @@ static void bench(void)
     memset(n, 0, sizeof n);
     for (i = 0; i < 2; i++) {
         struct phx__post_ops ops = { NULL, &now, bench_owner, &version, bench_next, bench_ack,
-                                     bench_message, op_done, op_writable, op_wants, op_segment,
+                                     bench_random, bench_message, op_done, op_writable, op_wants, op_segment,
                                      op_member, NULL, NULL, op_lost, op_calls };
         struct phx_id id;
         uint32_t index;

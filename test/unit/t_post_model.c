@@ -99,7 +99,6 @@ static void model_begin(struct world *w, int i, const struct phx__post_limits *l
     int k, s;
 
     o->life[i]++;
-    l.epoch_base = o->life[i] << 32;
     for (k = 0; k < NAMES; k++) {
         memset(&o->stream[i][k], 0, sizeof o->stream[i][k]);
         for (s = 0; s < STREAM; s++)
@@ -143,7 +142,7 @@ static void model_hear(struct world *w, int i, int of, int reborn)
         if (w->node[i].view[k] == of)
             see(w, i, k, o->holder[k]);
     if (reborn)
-        phx__post_box_reborn(&w->node[i].post, as_seen(i, of), o->life[of]);
+        phx__post_box_reborn(&w->node[i].post, as_seen(i, of));
     else
         phx__post_box_failed(&w->node[i].post, as_seen(i, of));
     route(w, i, of, w->dead[of] ? -1 : of);

@@ -306,6 +306,7 @@ static void test_message_values(void)
     scatter(&a, sizeof a);
     a.return_count = 0;
     a.seen = 0;
+    a.ask = a.tell = 0;
     value_begin();
     phx__wire_data_put_ack(&value, &a, 0, 3);
     value_end();
@@ -328,12 +329,15 @@ static void test_message_values(void)
     a.return_base = 3;
     a.return_count = 2;
     a.seen = 77;
+    a.ask = 5;
+    a.tell = 6;
     value_begin();
     phx__wire_data_put_ack(&value, &a, 0, 3);
     value_end();
     ok(phx__wire_data_get_ack(&value_frame, &a2) == 0 && a2.return_base == 3 && a2.return_count == 2
-           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch,
-       "ACK with returns");
+           && a2.seen == 77 && a2.seen_epoch == a.seen_epoch && a2.ask == 5 && a2.tell == 6
+           && a2.tell_epoch == a.tell_epoch && a2.tell_next == a.tell_next && a2.tell_seen == a.tell_seen,
+       "ACK with returns, a question and an answer");
     phx__wire_data_return(&a2, 0, &t[0]);
     phx__wire_data_return(&a2, 1, &t[1]);
     ok(t[0].number == 5 && t[0].place == 0 && t[0].reason == (int)PHX__RETURN_MOVED

@@ -252,6 +252,8 @@ static void make_ack(struct phx__writer *w)
     phx__buf_writer_init(&returns, list, sizeof list);
     a.returns = list;
     a.return_count = (uint16_t)below(9);
+    a.ask = below(2);
+    a.tell = below(2);
     a.return_base >>= 1;
     a.next |= (uint64_t)1 << 62;
     for (i = 0; i < a.return_count; i++) {

@@ -1,0 +1,284 @@
+/* t_post_bounds.c - what a message may cost where it goes, and what ends it if that is too much. */
+#include "post_rig.h"
+
+/* Names of node 2 in these tests, all of whose messages come from node 0 or 1. */
+enum { BIG = 3, SMALL = 4, OTHER = 5 };
+
+static unsigned seen[NAMES]; /* messages that came to each name; their content is checked by the rig */
+
+static void note_message(struct node *n, const struct phx_message *m)
+{
+    (void)n;
+    seen[m->to]++;
+}
+
+/* A world whose node 2 may have `limit` bytes; messages of 4 MiB are allowed. */
+static struct world *limited(size_t limit)
+{
+    struct phx__post_limits limits = default_limits();
+    struct world *w;
+
+    limits.max_message = 4u << 20;
+    w = world_new(1, &limits);
+    w->node[2].mem.limit = limit;
+    w->on_message = note_message;
+    memset(seen, 0, sizeof seen);
+    all_see(w, BIG, 2);
+    all_see(w, SMALL, 2);
+    all_see(w, OTHER, 2);
+    return w;
+}
+
+/* Sends it as soon as there is room, if that is within a while. */
+static int send_soon(struct node *n, uint64_t name, size_t size, uint64_t token)
+{
+    int i;
+
+    for (i = 0; i < 500; i++) {
+        if (send_size(n, name, size, token, 0, 0) == 0)
+            return 1;
+        turns(n->w, 1, 1000);
+    }
+    return 0;
+}
+
+/* ---- Too large for the receiver's memory */
+
+static void test_too_large(void)
+{
+    /* Goal: a message that cfg.max_message allows and the receiver's mem_limit can never hold ends with
+     * PHX_ETOOBIG, and what is behind it passes (promises 61, 67). Method: 3 MiB to a node of 2 MiB, and 100
+     * messages to the same name and to another one behind it. */
+    struct world *w = limited(2u << 20);
+    struct node *n = &w->node[0];
+    unsigned i;
+
+    check(send_size(n, BIG, 3u << 20, 1, 0, 0) == 0, "sent");
+    turns(w, 3, 1000); /* the window is full of it */
+    for (i = 0; i < 100 && send_soon(n, i % 2 == 0 ? BIG : SMALL, 1000, 0); i++)
+        continue;
+    turns(w, 500, 1000);
+    ok(w->token[1].count == 1 && w->token[1].result == PHX_ETOOBIG, "it ends: %s",
+       phx_strerror(w->token[1].result));
+    ok(seen[BIG] == 50 && seen[SMALL] == 50, "100 messages behind it: %u and %u came", seen[BIG],
+       seen[SMALL]);
+    ok(n->post.pending.bytes == 0 && n->post.pending.count == 0, "nothing is pending");
+    check(send_size(n, BIG, 3u << 19, 2, 0, 0) == 0, "sent");
+    turns(w, 500, 1000);
+    ok(w->token[2].result == 0 && w->token[2].count == 1, "half of it fits");
+    ok(w->content_errors + w->name_errors + w->source_errors == 0 && world_free(w), "all is well");
+}
+
+static void test_room_for_one(void)
+{
+    /* Goal: what does not fit beside other messages waits for them, and is not too large. Method: two nodes
+     * send ten messages each, of which one fits at a time. */
+    struct world *w = limited(3u << 20);
+    int i, t, good = 0;
+
+    for (i = 0; i < 10; i++)
+        for (t = 0; t < 2; t++)
+            (void)send_soon(&w->node[t], (uint64_t)(BIG + t), 2u << 20, (uint64_t)(1 + 2 * i + t));
+    turns(w, 3000, 1000);
+    for (i = 1; i <= 20; i++)
+        good += w->token[i].count == 1 && w->token[i].result == 0;
+    ok(good == 20 && seen[BIG] == 10 && seen[SMALL] == 10, "they take turns: %d of 20", good);
+    ok(w->content_errors == 0 && world_free(w), "all is well");
+}
+
+static void test_grown_tables(void)
+{
+    /* Goal: memory that other things than messages take in the midst of one makes it too large, too, when it
+     * has been given up. */
+    struct world *w = limited(8u << 20);
+    struct node *n = &w->node[0], *to = &w->node[2];
+    void *tables;
+
+    check(send_size(n, BIG, 3u << 20, 1, 0, 0) == 0, "sent");
+    turn(w, 4, 1u << 20);
+    turn(w, 4, 1u << 20);
+    tables = phx__mem_get(&to->mem, 9u << 19);
+    check(tables != NULL, "memory");
+    check(send_size(&w->node[1], SMALL, 10, 2, 0, 0) == 0, "sent");
+    turns(w, 800, 100000);
+    ok(w->token[1].count == 1 && w->token[1].result == PHX_ETOOBIG && seen[SMALL] == 1, "it ends: %s",
+       phx_strerror(w->token[1].result));
+    phx__mem_put(&to->mem, tables, 9u << 19);
+    ok(w->content_errors == 0 && world_free(w), "all is well");
+}
+
+/* ---- Time limits */
+
+static void test_time_limit(void)
+{
+    /* Goal: a time limit frees what it ends, also of a message that has begun to leave, and its target is
+     * never shown what is left of it (promise 67). Method: a target that takes nothing for a while; copied
+     * and borrowed messages, and one whose last fragment has one byte. */
+    struct world *w = limited(0);
+    struct node *n = &w->node[0];
+    size_t used;
+
+    w->frozen = 1;
+    check(send_size(n, BIG, 200000, 1, 500000, 0) == 0, "sent");
+    check(send_size(n, BIG, 65537, 2, 500000, 7) == 0, "sent");
+    turns(w, 5, 1000);
+    used = n->mem.used;
+    turns(w, 300, 2000);
+    ok(w->token[1].result == PHX_EEXPIRED && w->token[2].result == PHX_EEXPIRED && w->token[1].count == 1
+           && w->token[2].count == 1,
+       "both have expired");
+    cut(w, 0, 2); /* what was on the way is sent again, as it is now */
+    ok(n->post.pending.bytes < 10 && used - n->mem.used >= 200000, "%u bytes are pending, %u were freed",
+       (unsigned)n->post.pending.bytes, (unsigned)(used - n->mem.used));
+    w->frozen = 0;
+    check(send_size(n, BIG, 100, 3, 0, 0) == 0, "sent");
+    check(send_size(n, SMALL, 100000, 4, 0, 0) == 0, "sent");
+    turns(w, 2000, 1000);
+    ok(w->released[7] == 1, "the host has its memory back");
+    ok(seen[BIG] == 1 && seen[SMALL] == 1 && w->token[3].result == 0 && w->token[4].count == 1,
+       "what is behind them arrives, they do not");
+    ok(n->post.pending.bytes == 0 && n->post.pending.count == 0, "nothing is pending");
+    ok(w->content_errors == 0 && world_free(w), "all is well");
+}
+
+static void test_time_limit_half(void)
+{
+    /* Goal: the same where half of the message has been acknowledged, or half came in its first form and the
+     * rest in its second. Method: every number of fragments that have come when the limit passes. */
+    int frames, wrong = 0;
+
+    for (frames = 0; frames <= 9; frames++) {
+        struct world *w = limited(0);
+        struct node *n = &w->node[0];
+
+        check(send_size(n, BIG, 8 * (size_t)PHX__FRAGMENT + 1, 1, 20000, 0) == 0, "sent");
+        turn(w, 0, 1u << 20);
+        turn(w, (unsigned)frames, 1u << 20);
+        w->frozen = 1;
+        turns(w, 20, 2000);
+        w->frozen = 0;
+        if (frames % 2 != 0)
+            cut(w, 0, 2);
+        check(send_size(n, BIG, 100, 2, 0, 0) == 0, "sent");
+        turns(w, 2000, 1000);
+        wrong += w->token[1].count != 1 || w->token[2].count != 1 || w->token[2].result != 0;
+        wrong += seen[BIG] > 2 || seen[BIG] == 0 || w->content_errors != 0;
+        wrong += n->post.pending.bytes != 0 || n->post.pending.count != 0;
+        wrong += !world_free(w);
+    }
+    ok(wrong == 0, "whatever had come: %d are wrong", wrong);
+}
+
+/* ---- Messages of which little comes */
+
+/* The first fragment of a message of `total` bytes from a node that nobody has heard of but by this neighbour
+ * of node 2. */
+static void begin_message(struct world *w, int number, int neighbour, uint64_t name, size_t size,
+                          size_t total)
+{
+    static uint8_t raw[PHX__FRAME_MAX];
+    struct node *n = &w->node[2];
+    struct phx__writer wr;
+    struct phx__frame f;
+    struct phx__data d;
+    uint32_t index;
+    size_t used;
+
+    memset(&d, 0, sizeof d);
+    d.target = id_of(2);
+    memset(&d.source, 0xee, sizeof d.source);
+    d.source.b[0] = (unsigned char)number;
+    (void)phx__id_add(&n->ids, &d.source, &index);
+    d.epoch = 1;
+    d.to = name;
+    d.total = total;
+    d.size = size;
+    phx__buf_writer_init(&wr, raw, sizeof raw);
+    phx__wire_data_put(&wr, &d, (int)PHX__DATA_FIRST, 5);
+    check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
+    n->post.recv.from = as_seen(2, neighbour);
+    check(phx__post_recv_data(&n->post, raw, used, &f) == 0, "no reason to close the link");
+}
+
+static void test_little(void)
+{
+    /* Goal: what is kept of a message grows with what has come of it, and is given up when nothing comes
+     * (promise 110). Method: a neighbour that makes up 90 nodes, each with one byte of 4 MiB. */
+    struct world *w = limited(0);
+    struct node *n = &w->node[2];
+    size_t before = n->mem.used, full;
+    int i;
+
+    for (i = 0; i < 90; i++)
+        begin_message(w, i, 1, BIG, 1, 4u << 20);
+    full = n->mem.used - before;
+    ok(full < 90 * 2000, "90 times one byte of 4 MiB: %u bytes", (unsigned)full);
+    ok(n->post.recv.bytes <= 90 * 16, "%u of them for what comes", (unsigned)n->post.recv.bytes);
+    turns(w, 40, PHX__SECOND);
+    ok(n->post.recv.bytes == 0, "given up after a while");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_little_room(void)
+{
+    /* Goal: such messages keep no honest one away, whatever mem_limit is. Method: the same with 64 KiB, which
+     * books 1 MiB each, by one neighbour and by two, and then an honest message of 3 MiB. */
+    int neighbours, i;
+
+    for (neighbours = 1; neighbours <= 2; neighbours++) {
+        struct world *w = limited(8u << 20);
+        struct node *n = &w->node[2];
+
+        for (i = 0; i < 40; i++)
+            begin_message(w, i, i % neighbours == 0 ? 1 : 3, BIG, PHX__FRAGMENT, 4u << 20);
+        ok(n->post.recv.bytes == (size_t)neighbours << 20, "%d neighbours: %u bytes, one message each",
+           neighbours, (unsigned)n->post.recv.bytes);
+        check(send_size(&w->node[0], SMALL, 3u << 20, 1, 0, 0) == 0, "sent");
+        turns(w, 2000, 1000);
+        ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[SMALL] == 1,
+           "an honest message of 3 MiB comes");
+        ok(w->content_errors == 0 && world_free(w), "no byte leaked");
+    }
+}
+
+static void test_slow(void)
+{
+    /* Goal: a message that comes slowly comes; one that pauses for too long comes again, whole and once, also
+     * into memory of the host's. Method: a fragment every 20 s, and then a pause of 40 s in the midst. */
+    int begins, pause;
+
+    for (begins = 0; begins < 2; begins++) {
+        for (pause = 0; pause < 2; pause++) {
+            struct world *w = limited(0);
+            int i;
+
+            w->begins = begins;
+            check(send_size(&w->node[0], BIG, 10 * (size_t)PHX__FRAGMENT, 1, 0, 0) == 0, "sent");
+            for (i = 0; i < 30; i++) {
+                turn(w, 1, PHX__FRAGMENT);
+                w->now += 20 * PHX__SECOND;
+                w->frozen = i == 5 && pause;
+                turns(w, w->frozen ? 4 : 0, 10 * PHX__SECOND);
+                w->frozen = 0;
+            }
+            turns(w, 1000, 10000);
+            ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[BIG] == 1,
+               "%s pause, %s: it comes once", pause ? "a long" : "no", begins ? "the host's" : "ours");
+            ok(w->abandoned == (uint64_t)(begins && pause), "abandoned: %d", (int)w->abandoned);
+            ok(w->content_errors == 0 && world_free(w), "no byte leaked");
+        }
+    }
+}
+
+int main(void)
+{
+    test_too_large();
+    test_room_for_one();
+    test_grown_tables();
+    test_time_limit();
+    test_time_limit_half();
+    test_little();
+    test_little_room();
+    test_slow();
+    return test_end();
+}
