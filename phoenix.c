@@ -728,7 +728,7 @@ struct phx__claim {
     uint64_t first, last, epoch;
 };
 #define PHX__CARD_RELAYS 1u
-#define PHX__CARD_LEFT 2u
+#define PHX__CARD_LEFT 2u   /* the flags are the first byte of an encoded card */
 #define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
@@ -746,7 +746,6 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
-PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
 PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
@@ -1808,7 +1807,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t cost; /* of the last build, as to pass so many claims in a row; or a bound */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -1819,8 +1818,6 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
-/* How much it cost, or a bound: as much as to pass so many claims in a row. */
-PHX_PRIVATE uint64_t phx__names_index_cost(const struct phx__names_index *x);
 
 #endif
 
@@ -6588,11 +6585,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
     return size < PHX_LABEL;
 }
 
-int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
-{
-    return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
-}
-
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
@@ -7885,9 +7877,8 @@ static int os_resolve(void *world, const char *host, struct phx_address *out, in
  * the host expects it, in phx_new and phx_read_key, and never in a step. */
 static int os_file_error(int theirs)
 {
-    if (theirs == EACCES || theirs == EPERM)
-        return PHX_EACCES;
-    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+    int err = phx__os_poll_error(theirs);
+    return err == PHX_EACCES || err == PHX_EMFILE ? err : PHX_EFILE;
 }
 
 long phx__os_read_file(const char *path, void *out, size_t capacity)
@@ -9166,8 +9157,8 @@ const char *phx__tls_why(const struct phx__tls *t)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
 #define OUT_TURN 65536u
-/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
- * link may use an eighth of what all leave, so there is room however many peers do not read. */
+/* News that wait for one link, and for all, beside one card or summary. A link may use an eighth of what all
+ * leave, so there is room however many peers do not read. */
 #define OUT_NEWS ((size_t)1 << 20)
 #define OUT_NEWS_ALL ((size_t)32 << 20)
 #define OUT_NEWS_SHARE 8u
@@ -10221,11 +10212,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price = link_price(s, l);
-    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+    uint64_t price;
 
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
-        room = little;
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
+        price = link_price(s, l);
+        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+        room = room < most ? room : most;
+    }
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
@@ -12894,9 +12887,9 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = x->claims = 0;
+    x->count = x->cost = 0;
     while (waiting->count > 0) {
-        x->claims++;
+        x->cost += x->cost < INDEX_COST_MOST ? INDEX_COST : 0;
         item = waiting->item[0];
         if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
@@ -12909,11 +12902,6 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
             index_heap_pop(waiting);
     }
     return index_sweep_to(x, open, from, UINT64_MAX);
-}
-
-uint64_t phx__names_index_cost(const struct phx__names_index *x)
-{
-    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
 }
 
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
@@ -17790,9 +17778,8 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
 /* What its messages waited for when their time was over. */
 static int box_lateness(const struct phx__box *b)
 {
-    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
-        return PHX_ENOOWNER;
-    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+    return b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED ? PHX_ENOOWNER
+           : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
 /* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
@@ -21122,7 +21109,7 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     while (first > 0 && entries[first - 1].card == NULL)
         first--;
     if (first > 0)
-        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
+        phx__link_out_named(l, p->names.index.cost);
 }
 
 static size_t frames_room(void *ctx, uint32_t nbr)
@@ -21322,7 +21309,7 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
 void phx__node_frames_charge_names(phx *p)
 {
     if (p->news.charged_at != p->stats.steps)
-        p->set.named += phx__names_index_cost(&p->names.index);
+        p->set.named += p->names.index.cost;
     p->news.charged_at = p->stats.steps;
 }
 
@@ -23470,7 +23457,7 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
-    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
     left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)

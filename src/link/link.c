@@ -236,11 +236,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price = link_price(s, l);
-    size_t little = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+    uint64_t price;
 
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0) && room > little)
-        room = little;
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
+        price = link_price(s, l);
+        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+        room = room < most ? room : most;
+    }
     return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 

@@ -20,8 +20,8 @@
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
 #define OUT_TAIL 2048u
 #define OUT_TURN 65536u
-/* News that wait for a peer to read: for one link, and for all, beside one card or summary that is larger. A
- * link may use an eighth of what all leave, so there is room however many peers do not read. */
+/* News that wait for one link, and for all, beside one card or summary. A link may use an eighth of what all
+ * leave, so there is room however many peers do not read. */
 #define OUT_NEWS ((size_t)1 << 20)
 #define OUT_NEWS_ALL ((size_t)32 << 20)
 #define OUT_NEWS_SHARE 8u

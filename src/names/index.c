@@ -154,9 +154,9 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = x->claims = 0;
+    x->count = x->cost = 0;
     while (waiting->count > 0) {
-        x->claims++;
+        x->cost += x->cost < INDEX_COST_MOST ? INDEX_COST : 0;
         item = waiting->item[0];
         if (item.first > from && index_sweep_to(x, open, from, item.first - 1) != 0)
             return PHX_ENOMEM;
@@ -169,11 +169,6 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
             index_heap_pop(waiting);
     }
     return index_sweep_to(x, open, from, UINT64_MAX);
-}
-
-uint64_t phx__names_index_cost(const struct phx__names_index *x)
-{
-    return x->claims < INDEX_COST_MOST / INDEX_COST ? x->claims * (uint64_t)INDEX_COST : INDEX_COST_MOST;
 }
 
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,

@@ -20,7 +20,7 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
-    uint32_t claims; /* from so many it was built last */
+    uint32_t cost; /* of the last build, as to pass so many claims in a row; or a bound */
 };
 
 /* The first element that ends at name or after it, or count. Each begins with its first and last name. */
@@ -31,7 +31,5 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
-/* How much it cost, or a bound: as much as to pass so many claims in a row. */
-PHX_PRIVATE uint64_t phx__names_index_cost(const struct phx__names_index *x);
 
 #endif

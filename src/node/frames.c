@@ -133,7 +133,7 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
     while (first > 0 && entries[first - 1].card == NULL)
         first--;
     if (first > 0)
-        phx__link_out_named(l, phx__names_index_cost(&p->names.index));
+        phx__link_out_named(l, p->names.index.cost);
 }
 
 static size_t frames_room(void *ctx, uint32_t nbr)
@@ -333,7 +333,7 @@ static int frames_is_plausible(struct phx__link *l, const struct phx_id *id, uin
 void phx__node_frames_charge_names(phx *p)
 {
     if (p->news.charged_at != p->stats.steps)
-        p->set.named += phx__names_index_cost(&p->names.index);
+        p->set.named += p->names.index.cost;
     p->news.charged_at = p->stats.steps;
 }
 

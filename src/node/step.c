@@ -285,7 +285,7 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
-    says = d->card != NULL && phx__wire_route_card_has_left(d->card->at, d->card->size);
+    says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
     left = says && step_has_left(p, node, d);
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)

@@ -673,9 +673,8 @@ static int os_resolve(void *world, const char *host, struct phx_address *out, in
  * the host expects it, in phx_new and phx_read_key, and never in a step. */
 static int os_file_error(int theirs)
 {
-    if (theirs == EACCES || theirs == EPERM)
-        return PHX_EACCES;
-    return theirs == EMFILE || theirs == ENFILE ? PHX_EMFILE : PHX_EFILE;
+    int err = phx__os_poll_error(theirs);
+    return err == PHX_EACCES || err == PHX_EMFILE ? err : PHX_EFILE;
 }
 
 long phx__os_read_file(const char *path, void *out, size_t capacity)

@@ -710,9 +710,8 @@ static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, ui
 /* What its messages waited for when their time was over. */
 static int box_lateness(const struct phx__box *b)
 {
-    if (b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED)
-        return PHX_ENOOWNER;
-    return b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
+    return b->state == PHX__BOX_HELD || b->state == PHX__BOX_REFUSED ? PHX_ENOOWNER
+           : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
 /* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */

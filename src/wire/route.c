@@ -101,11 +101,6 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
     return size < PHX_LABEL;
 }
 
-int phx__wire_route_card_has_left(const uint8_t *data, size_t size)
-{
-    return size > 0 && (data[0] & PHX__CARD_LEFT) != 0;
-}
-
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
 int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)

@@ -8,7 +8,7 @@ struct phx__claim {
     uint64_t first, last, epoch;
 };
 #define PHX__CARD_RELAYS 1u
-#define PHX__CARD_LEFT 2u
+#define PHX__CARD_LEFT 2u   /* the flags are the first byte of an encoded card */
 #define PHX__CARD_LABEL 5u /* where an encoded card has the size of its label, and then the label */
 #define PHX__CARD_ADDRESSES 8u
 #define PHX__CARD_CLAIMS 100000u
@@ -26,7 +26,6 @@ PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct ph
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
 PHX_PRIVATE int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card);
-PHX_PRIVATE int phx__wire_route_card_has_left(const uint8_t *data, size_t size); /* PHX__CARD_LEFT */
 PHX_PRIVATE int phx__wire_route_label_is_sound(const char *label, size_t size); /* may it stand in a card? */
 PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out);
 
