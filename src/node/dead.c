@@ -94,10 +94,13 @@ void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 {
     size_t bytes;
 
-    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
-        || (bytes = dead_bytes(p, 1)) == 0)
+    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
+        || phx__id_find(&p->ids, id) != PHX__NONE)
         return;
-    dead_thin(p, bytes - bytes / 8 - 1, 1);
+    bytes = dead_bytes(p, 1);
+    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
+    if (bytes > 0)
+        dead_thin(p, bytes - bytes / 8 - 1, 1);
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */

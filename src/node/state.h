@@ -89,6 +89,7 @@ struct phx__peers {
     struct phx__history *history;
     uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
+    uint64_t vain_at; /* all were looked through for one to forget, in vain: not again in this step */
 };
 
 /* What has not been shown to all rooms, nor told to others. */

@@ -104,8 +104,8 @@ build)
 esac
 
 # Lies of lies_said.c that harm nobody; and those that do at full size only. What is not here does harm still.
-lies='nothing left suspect log'
-quick_lies='ids deaf'
+lies='nothing left reborn suspect dumb acks parts ids flood deaf log claim'
+quick_lies=''
 
 # ---- One run, or the bars -------------------------------------------------------------------
 
