@@ -3524,6 +3524,7 @@ struct phx__peers {
     struct phx__history *history;
     uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
+    uint64_t vain_at; /* all were looked through for one to forget, in vain: not again in this step */
 };
 
 /* What has not been shown to all rooms, nor told to others. */
@@ -20868,10 +20869,13 @@ void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 {
     size_t bytes;
 
-    if (p->ids.count < p->ids.limit || phx__id_find(&p->ids, id) != PHX__NONE
-        || (bytes = dead_bytes(p, 1)) == 0)
+    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
+        || phx__id_find(&p->ids, id) != PHX__NONE)
         return;
-    dead_thin(p, bytes - bytes / 8 - 1, 1);
+    bytes = dead_bytes(p, 1);
+    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
+    if (bytes > 0)
+        dead_thin(p, bytes - bytes / 8 - 1, 1);
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
@@ -21479,14 +21483,8 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 /* Strangers. A connection that has proved nothing may be anybody's. The next one replaces the oldest that has
  * had time for a handshake: a silent crowd keeps nobody out, and a fast one waits in the listen queue.
  *
-<<<<<<< HEAD
  * Descriptors. When they run out, the node counts its links and stays DOOR_KEPT below from there on. Members
- * have what they need of the rest, strangers the remainder. Minute by minute it tries one more.
-=======
- * Descriptors. How many there are nobody can tell beforehand. When they run out, the node counts its links
- * and stays DOOR_KEPT below from there on: some for the host, some for links to come. Members have what they
- * need of the rest, strangers the remainder. After a while it tries some more.
->>>>>>> G
+ * have what they need of the rest, strangers the remainder. After a while it tries some more.
  *
  * A full hub. A node that others lead to does not need it. One that is alone is let in as a *guest*, beyond
  * the limit, learns of the others and links with them. Then the hub gives up some link that both sides can do
