@@ -182,9 +182,9 @@ static void bury(struct sim *s, uint32_t i, int in_peace)
         return;
     totals_add(&s->dead, n->p);
     chat_died(s, i, in_peace);
-    check_died(s->c, i);
-    phx_free(n->p);
+    phx_free(n->p); /* it lets go what it owes: the papers' rules are still asked */
     n->p = NULL;
+    check_died(s->c, i);
     if (s->w->hosts[i].mem_used)
         world_fail(s->w, "host %u: %zu bytes in %zu blocks were not freed", (unsigned)i,
                    s->w->hosts[i].mem_used, s->w->hosts[i].mem_blocks);
