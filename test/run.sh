@@ -253,11 +253,23 @@ library() { # source: one object of build/split/libphx.a
     quiet "$1 for the unit tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
 }
 
+# phoenix.c as one object, its inner functions in sight. test.h goes first, as it does in a joined test.
+joined() {
+    { echo '#include "test.h"'; sed 's/^#define PHX_PRIVATE static$/#define PHX_PRIVATE extern/' phoenix.c; } \
+        > build/split/joined.c
+    quiet 'phoenix.c for the unit tests' \
+        $cc $flags_tests $sanitize -Wno-unused-function -c build/split/joined.c -o build/split/joined.o
+}
+
 unit() { # split or joined, test
     exe=build/unit/$1/$(basename "$2" .c)
     rm -f "$exe"
     case $1 in
-    joined) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+    joined)
+        how= with=build/split/joined.o
+        case $2 in # these choose what phoenix.c is
+        */t_node_poll.c | */t_route_paper.c) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+        esac ;;
     tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
@@ -399,10 +411,11 @@ if [ -s "$work/queue" ]; then
     else
         echo "sanitizers|skip 'unit tests under sanitizers' '$cc has none here'" >> "$work/queue"
     fi
+    echo 'library phoenix.c|joined' >> "$work/queue"
     for f in src/*/*.c; do
         echo "library $f|library $f" >> "$work/queue"
     done
-    rm -f build/split/libphx.a build/split/test/*.o
+    rm -f build/split/joined.o build/split/libphx.a build/split/test/*.o
     stage 'library for the unit tests' "$jobs"
     ar rc build/split/libphx.a build/split/test/*.o
     mv "$work/units" "$work/queue"
