@@ -255,8 +255,8 @@ library() { # source: one object of build/split/libphx.a
 
 # phoenix.c as one object, its inner functions in sight. test.h goes first, as it does in a joined test.
 joined() {
-    { echo '#include "test.h"'; sed 's/^#define PHX_PRIVATE static$/#define PHX_PRIVATE extern/' phoenix.c; } \
-        > build/split/joined.c
+    echo '#include "test.h"' > build/split/joined.c
+    sed 's/^#define PHX_PRIVATE static$/#define PHX_PRIVATE extern/' phoenix.c >> build/split/joined.c
     quiet 'phoenix.c for the unit tests' \
         $cc $flags_tests $sanitize -Wno-unused-function -c build/split/joined.c -o build/split/joined.o
 }
