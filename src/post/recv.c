@@ -368,28 +368,31 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
     return recv_take_fragment(p, peer, d, flags);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
+/* One that stays may be below all that the source has: an ack of a former life counted there, or the beginning
+ * of a flow was taken that this node had forgotten. So the source is asked. */
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
     if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
+    if (peer->ack.gap_next == peer->in.next)
+        recv_ask(p, peer);
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
     peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
-    phx__post_sched_owe(p, peer, 1);
-}
-
-/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
- * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
-static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
-{
-    p->counters.dropped++;
-    if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
-        return;
-    peer->ack.ask = 1;
-    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
 }
 
@@ -400,6 +403,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
 
     if (d->epoch != peer->in.epoch) {
         if (peer->in.epoch != 0 || d->number != 0) {
+            p->counters.dropped++;
             recv_ask(p, peer);
             return;
         }
@@ -673,7 +677,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     peer->key = 0;
-    if (a->tell_epoch == peer->in.epoch)
+    if (a->tell_epoch == peer->in.epoch && a->tell_next <= peer->in.next)
         return;
     phx__post_sched_restart(p, peer, a->tell_epoch);
     peer->in.next = a->tell_next;
