@@ -380,7 +380,7 @@ static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_sched_owe(p, peer, 1);
 }
 
-/* One that stays may be below all that the source has: an ack of a former life counted there, or the beginning
+/* One that stays may be below all that the source has: an ack of a former life counted there, or the start
  * of a flow was taken that this node had forgotten. So the source is asked. */
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
@@ -682,7 +682,8 @@ static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const st
     phx__post_sched_restart(p, peer, a->tell_epoch);
     peer->in.next = a->tell_next;
     peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
-    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    /* Which names were refused is forgotten: what was put without knowledge of the last return comes back. */
+    peer->returns.count = peer->returns.confirmed = peer->returns.all = a->tell_seen;
     peer->ack.gap = 1;
     phx__post_sched_owe(p, peer, 1);
 }
