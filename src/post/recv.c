@@ -244,6 +244,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
+    if (!first && peer->in.state == PHX__FLOW_TOLD)
+        peer->returns.all = peer->returns.count;
     recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
@@ -322,7 +324,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     int last = (flags & (int)PHX__DATA_LAST) != 0;
 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
-        if (last && in->state == PHX__FLOW_HALF)
+        if (last && in->state != PHX__FLOW_RETURNED)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
         recv_took(p, in);
         if (last)
@@ -681,7 +683,7 @@ static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const st
         return;
     phx__post_sched_restart(p, peer, a->tell_epoch);
     peer->in.next = a->tell_next;
-    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_TOLD : PHX__FLOW_ALL;
     /* Which names were refused is forgotten: what was put without knowledge of the last return comes back. */
     peer->returns.count = peer->returns.confirmed = peer->returns.all = a->tell_seen;
     peer->ack.gap = 1;
