@@ -55,11 +55,14 @@ static void recv_released(const void *data, size_t size, void *arg)
     b->post->recv.abandoned = b;
 }
 
-void phx__post_recv_tell_abandoned(struct phx__post *p)
+void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
-    while (p->recv.abandoned != NULL) {
+    uint32_t told = 0;
+
+    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
+        p->calls -= p->calls > 0;
         p->recv.abandoned = own.next;
         phx__mem_put(p->mem, b, sizeof *b);
         p->ops.abandon(p->ops.ctx, own.buffer, own.size);
@@ -82,6 +85,7 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         m.data = NULL;
         b->size = m.size = (size_t)d->total;
         b->post = p;
+        p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
         part->used = 0;
         if (b->buffer != NULL)
@@ -542,7 +546,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
-        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
+            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
