@@ -143,7 +143,8 @@ struct phx__flow_in {
     enum {
         PHX__FLOW_ALL,      /* nothing is missing */
         PHX__FLOW_RETURNED, /* the message was returned at its first fragment */
-        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+        PHX__FLOW_HALF,     /* its beginning was given up: it must come again */
+        PHX__FLOW_TOLD      /* the same if there is one, and nobody knows to which name */
     } state;
 };
 

@@ -194,7 +194,7 @@ int phx__post_run(struct phx__post *p)
     post_run_local(p);
     phx__post_box_run_rooms(p);
     phx__post_box_tell(p);
-    phx__post_recv_tell_abandoned(p);
+    phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
@@ -270,7 +270,7 @@ void phx__post_free(struct phx__post *p)
     }
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
-    phx__post_recv_tell_abandoned(p);
+    phx__post_recv_tell_abandoned(p, 1);
     for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);

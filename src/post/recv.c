@@ -55,11 +55,14 @@ static void recv_released(const void *data, size_t size, void *arg)
     b->post->recv.abandoned = b;
 }
 
-void phx__post_recv_tell_abandoned(struct phx__post *p)
+void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
-    while (p->recv.abandoned != NULL) {
+    uint32_t told = 0;
+
+    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
+        p->calls -= p->calls > 0;
         p->recv.abandoned = own.next;
         phx__mem_put(p->mem, b, sizeof *b);
         p->ops.abandon(p->ops.ctx, own.buffer, own.size);
@@ -82,6 +85,7 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         m.data = NULL;
         b->size = m.size = (size_t)d->total;
         b->post = p;
+        p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
         part->used = 0;
         if (b->buffer != NULL)
@@ -244,6 +248,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
+    if (!first && peer->in.state == PHX__FLOW_TOLD)
+        peer->returns.all = peer->returns.count;
     recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
@@ -322,7 +328,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     int last = (flags & (int)PHX__DATA_LAST) != 0;
 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
-        if (last && in->state == PHX__FLOW_HALF)
+        if (last && in->state != PHX__FLOW_RETURNED)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
         recv_took(p, in);
         if (last)
@@ -368,28 +374,31 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
     return recv_take_fragment(p, peer, d, flags);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
+/* One that stays may be below all that the source has: an ack of a former life counted there, or the start
+ * of a flow was taken that this node had forgotten. So the source is asked. */
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
     if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
+    if (peer->ack.gap_next == peer->in.next)
+        recv_ask(p, peer);
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
     peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
-    phx__post_sched_owe(p, peer, 1);
-}
-
-/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
- * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
-static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
-{
-    p->counters.dropped++;
-    if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
-        return;
-    peer->ack.ask = 1;
-    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
 }
 
@@ -400,6 +409,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
 
     if (d->epoch != peer->in.epoch) {
         if (peer->in.epoch != 0 || d->number != 0) {
+            p->counters.dropped++;
             recv_ask(p, peer);
             return;
         }
@@ -536,7 +546,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
-        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
+            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
@@ -673,12 +684,13 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     peer->key = 0;
-    if (a->tell_epoch == peer->in.epoch)
+    if (a->tell_epoch == peer->in.epoch && a->tell_next <= peer->in.next)
         return;
     phx__post_sched_restart(p, peer, a->tell_epoch);
     peer->in.next = a->tell_next;
-    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
-    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_TOLD : PHX__FLOW_ALL;
+    /* Which names were refused is forgotten: what was put without knowledge of the last return comes back. */
+    peer->returns.count = peer->returns.confirmed = peer->returns.all = a->tell_seen;
     peer->ack.gap = 1;
     phx__post_sched_owe(p, peer, 1);
 }

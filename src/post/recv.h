@@ -23,7 +23,7 @@ PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *
 
 /* Gives a message to the application. */
 PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
-/* Reports the application's buffers that were abandoned. */
-PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
+/* Reports the application's buffers that were abandoned; all, or while there is time. */
+PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 
 #endif
