@@ -168,6 +168,8 @@ void phx__node_dead_due(phx *p)
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
     uint32_t node;
 
+    if (p->now < p->peers.dead_at)
+        phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
