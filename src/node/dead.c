@@ -113,6 +113,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 
     if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
         return;
+    p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
     card.claim_count = of->count;
     phx__buf_writer_init(&w, data, sizeof data);
