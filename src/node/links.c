@@ -882,7 +882,7 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active : !l->out.full);
+                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
         l->queued = 0;
