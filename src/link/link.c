@@ -147,6 +147,23 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
 
 /* ---- Reading */
 
+/* Bytes to ask for, behind those that were kept. */
+static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint32_t stride = l->in.stride;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
+    uint64_t price;
+
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
+        price = link_price(s, l);
+        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+        room = room < most ? room : most;
+    }
+    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
 /* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with the
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
@@ -158,8 +175,9 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
 
     if (room > most)
         room = most;
-    if (l->state != PHX__LINK_UP && room > LINK_TLS_READ)
-        room = LINK_TLS_READ;
+    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
+    if (room > most)
+        room = most;
     n = phx__link_place_recv(s, l, buffer, room);
     if (n <= 0)
         return (int)n;
@@ -227,23 +245,6 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
         err = link_frames(s, l, gathered != NULL ? gathered->data : s->scratch, left);
     phx__buf_block_drop(gathered);
     return err;
-}
-
-/* Bytes to ask for, behind those that were kept. */
-static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
-{
-    uint32_t stride = l->in.stride;
-    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
-    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
-    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price;
-
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
-        price = link_price(s, l);
-        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
-        room = room < most ? room : most;
-    }
-    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
 /* Goes on with frames that were held. They move out of the way of what must be held again. */

@@ -148,6 +148,15 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     return err;
 }
 
+/* Release functions may call: they find the node in the midst of a step. */
+static void api_let_go(phx *p)
+{
+    p->step.active = 2;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    p->step.active = 0;
+}
+
 void phx_free(phx *p)
 {
     if (p == NULL)
@@ -156,8 +165,7 @@ void phx_free(phx *p)
     p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
         return;
-    phx__node_step_let_go(p);
-    phx__node_links_write(p);
+    api_let_go(p);
     phx__node_step_free(p);
 }
 
@@ -392,8 +400,9 @@ int phx_busy(phx *p, uint64_t us)
         p->step.let_go = 1;
         return 0;
     }
-    phx__node_step_let_go(p);
-    phx__node_links_write(p);
+    api_let_go(p);
+    if (p->step.free_later)
+        phx__node_step_free(p);
     return 0;
 }
 

@@ -96,7 +96,7 @@ static void base_log_renew(phx *p)
     struct phx__log *g = &p->step.log;
     uint32_t omitted = g->omitted;
 
-    if (p->now < g->since + PHX__SECOND)
+    if (p->now < g->since + PHX__SECOND || sizeof g->lines - g->used < BASE_LOG_LINE)
         return;
     g->since = p->now;
     g->count = g->omitted = 0;

@@ -113,6 +113,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 
     if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
         return;
+    p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
     card.claim_count = of->count;
     phx__buf_writer_init(&w, data, sizeof data);
@@ -168,6 +169,8 @@ void phx__node_dead_due(phx *p)
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
     uint32_t node;
 
+    if (p->now < p->peers.dead_at)
+        phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;

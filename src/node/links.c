@@ -794,6 +794,13 @@ static void links_wants(phx *p, struct phx__link *l)
     p->links.writers[p->links.writer_count++] = l->slot;
 }
 
+/* From now on a stranger has no more patience than without TLS. */
+static void links_has_turn(phx *p, struct phx__link *l)
+{
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
+}
+
 void phx__node_links_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
@@ -820,8 +827,7 @@ void phx__node_links_ready(phx *p, int handle, int events)
         (void)links_watch(p, l);
         return;
     }
-    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
-        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    links_has_turn(p, l);
     phx__node_links_read(p, l);
 }
 
@@ -836,6 +842,7 @@ void phx__node_links_admit(phx *p)
     began = phx__node_clock(p);
     p->links.door.waiting--;
     l->in.turn = 0;
+    links_has_turn(p, l);
     phx__node_links_read(p, l);
     phx__node_door_charge(p, phx__node_clock(p) - began);
     p->step.more |= p->links.door.waiting > 0;
@@ -882,7 +889,7 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active : !l->out.full);
+                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
         l->queued = 0;

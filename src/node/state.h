@@ -122,7 +122,7 @@ struct phx__log {
 
 struct phx__step {
     struct phx__log log;
-    int active;     /* phx_step is on the stack */
+    int active;     /* 1: phx_step is on the stack, 2: phx_busy or phx_free */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
