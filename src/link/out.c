@@ -66,6 +66,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     s->waiting += w->size;
     if (news)
         o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
+        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;

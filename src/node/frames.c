@@ -341,6 +341,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 {
     struct phx__reader r;
     struct phx__entry e;
+    uint64_t walked = p->route.counters.walked;
     int got, dropped = 0;
     uint32_t changed;
 
@@ -367,6 +368,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         if (e.flags & PHX__ENTRY_CARD_SENT)
             frames_drop_card(p, l);
     }
+    p->set.walked += p->route.counters.walked - walked;
     if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
         phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
                       phx_strerror(PHX_ELIMIT));

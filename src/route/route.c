@@ -69,6 +69,8 @@
 
 /* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
 #define ROUTE_CHECK_COST 8u
+/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
+#define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -519,6 +521,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
     out.card_size = 0;
+    r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
     r->ops.update(r->ops.ctx, way, &out, 1);
