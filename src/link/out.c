@@ -25,6 +25,7 @@
 #define OUT_NEWS ((size_t)1 << 20)
 #define OUT_NEWS_ALL ((size_t)32 << 20)
 #define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_LEAST ((size_t)2 * OUT_TURN) /* also when others have used all: for small entries */
 #define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
 #define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
 /* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
@@ -38,7 +39,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -66,6 +67,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     s->waiting += w->size;
     if (news)
         o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
+        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -83,11 +86,12 @@ void phx__link_out_named(struct phx__link *l, uint64_t claims)
 
 size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+    size_t waits = l->out.control.bytes + l->out.news.bytes;
+    size_t most = s->waiting < OUT_NEWS_ALL ? (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE : 0;
 
-    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
-        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
-    most = most < OUT_NEWS ? most : OUT_NEWS;
+    if (l->out.paid_at > s->now + OUT_NEWS_OWED)
+        return 0;
+    most = most < OUT_NEWS_LEAST ? OUT_NEWS_LEAST : most < OUT_NEWS ? most : OUT_NEWS;
     return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
 }
 

@@ -168,6 +168,7 @@ struct phx__link_set {
     struct phx__block *spare; /* takes its place then */
     uint64_t paid_at; /* when the control frames of all links are paid for */
     size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
+    size_t table; /* about how many bytes a summary of the routing table has: so much more may wait */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;

@@ -204,6 +204,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
     phx *p = ctx;
     uint32_t node = 0;
 
+    p->set.table = (size_t)p->ids.size * 32;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -341,6 +342,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 {
     struct phx__reader r;
     struct phx__entry e;
+    uint64_t walked = p->route.counters.walked;
     int got, dropped = 0;
     uint32_t changed;
 
@@ -367,6 +369,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         if (e.flags & PHX__ENTRY_CARD_SENT)
             frames_drop_card(p, l);
     }
+    p->set.walked += p->route.counters.walked - walked;
     if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
         phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
                       phx_strerror(PHX_ELIMIT));

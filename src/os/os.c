@@ -42,6 +42,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #ifdef __linux__
+#include <sys/file.h>
 #include <sys/syscall.h>
 long syscall(long number, ...); /* which only extensions of unistd.h show */
 #endif
@@ -295,27 +296,26 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     return 0;
 }
 
-/* A name that one process at a time can have for each path, until it closes what this returns: between bind
- * and listen a socket looks stale. -1: there is nothing of the kind here. */
+/* A lock on the path's directory, until the caller closes what this returns: between bind and listen a socket
+ * looks stale. Others hold it for microseconds, so it is waited for, but not for long: who may read the
+ * directory could keep it. -1: there is no lock, or nothing of the kind here. */
 static int os_lock_path(const char *path)
 {
     int fd = -1;
 #ifdef __linux__
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    struct sockaddr_un name;
-    struct stat dir;
-    memset(&name, 0, sizeof name);
-    memcpy(name.sun_path, path, (size_t)(base - path));
-    if (stat(base != path ? name.sun_path : ".", &dir) != 0)
-        return phx__os_poll_error(errno);
-    memset(&name, 0, sizeof name);
-    name.sun_family = AF_UNIX;
-    memcpy(name.sun_path + 1, &dir.st_dev, sizeof dir.st_dev);
-    memcpy(name.sun_path + 9, &dir.st_ino, sizeof dir.st_ino);
-    memcpy(name.sun_path + 17, base, strnlen(base, sizeof name.sun_path - 17));
-    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
-        close(fd);
-        return PHX_EINUSE;
+    const char *slash = strrchr(path, '/');
+    char dir[sizeof(struct sockaddr_un)] = ".";
+    int tries = 100;
+    if (slash != NULL)
+        memcpy(dir, path, (size_t)(slash + 1 - path));
+    if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return -1;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (tries-- == 0 || (errno != EWOULDBLOCK && errno != EINTR)) {
+            close(fd);
+            return -1;
+        }
+        (void)poll(NULL, 0, 1);
     }
 #endif
     (void)path;
@@ -394,8 +394,8 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
-        return lock;
+    if (a.any.sa_family == AF_UNIX)
+        lock = os_lock_path(a.un.sun_path);
     if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
         close(lock);
         return fd;

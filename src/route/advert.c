@@ -18,6 +18,9 @@
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
 
+/* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
+#define ADVERT_ROOM_LARGE 262144u
+
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -254,8 +257,13 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
         if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
             continue;
         if (*room == 0) {
-            n->from = v;
+            n->from = failed ? n->from : v;
             return 1;
+        }
+        if (size > *room && *room < ADVERT_ROOM_LARGE) {
+            n->from = failed ? n->from : v; /* the first one then */
+            failed = 1;
+            continue;
         }
         *room -= size < *room ? size : *room;
         failed |= advert_put(r, v, n->node, put) != 0;

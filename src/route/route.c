@@ -69,6 +69,8 @@
 
 /* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
 #define ROUTE_CHECK_COST 8u
+/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
+#define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -519,6 +521,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
     out.card_size = 0;
+    r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
     r->ops.update(r->ops.ctx, way, &out, 1);
@@ -843,9 +846,15 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
+    uint32_t i;
 
-    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+    if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
+        || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
+        return 0;
+    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+        if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+            return 0; /* there was no room yet to tell this neighbour */
+    return 1;
 }
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
