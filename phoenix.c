@@ -1348,6 +1348,7 @@ struct phx__link_set {
     struct phx__block *spare; /* takes its place then */
     uint64_t paid_at; /* when the control frames of all links are paid for */
     size_t waiting;  /* bytes of control frames in all links' queues, but for streams */
+    size_t table; /* about how many bytes a summary of the routing table has: so much more may wait */
     uint64_t walked; /* nodes and claims looked through for the frame that is being handled: it is charged */
     uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
@@ -2572,7 +2573,8 @@ struct phx__flow_in {
     enum {
         PHX__FLOW_ALL,      /* nothing is missing */
         PHX__FLOW_RETURNED, /* the message was returned at its first fragment */
-        PHX__FLOW_HALF      /* its beginning was given up: it must come again */
+        PHX__FLOW_HALF,     /* its beginning was given up: it must come again */
+        PHX__FLOW_TOLD      /* the same if there is one, and nobody knows to which name */
     } state;
 };
 
@@ -3077,8 +3079,8 @@ PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *
 
 /* Gives a message to the application. */
 PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
-/* Reports the application's buffers that were abandoned. */
-PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p);
+/* Reports the application's buffers that were abandoned; all, or while there is time. */
+PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 
 #endif
 
@@ -3557,7 +3559,7 @@ struct phx__log {
 
 struct phx__step {
     struct phx__log log;
-    int active;     /* phx_step is on the stack */
+    int active;     /* 1: phx_step is on the stack, 2: phx_busy or phx_free */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
@@ -7243,6 +7245,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 #include <signal.h>
 #include <sys/stat.h>
 #ifdef __linux__
+#include <sys/file.h>
 #include <sys/syscall.h>
 long syscall(long number, ...); /* which only extensions of unistd.h show */
 #endif
@@ -7496,27 +7499,26 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     return 0;
 }
 
-/* A name that one process at a time can have for each path, until it closes what this returns: between bind
- * and listen a socket looks stale. -1: there is nothing of the kind here. */
+/* A lock on the path's directory, until the caller closes what this returns: between bind and listen a socket
+ * looks stale. Others hold it for microseconds, so it is waited for, but not for long: who may read the
+ * directory could keep it. -1: there is no lock, or nothing of the kind here. */
 static int os_lock_path(const char *path)
 {
     int fd = -1;
 #ifdef __linux__
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    struct sockaddr_un name;
-    struct stat dir;
-    memset(&name, 0, sizeof name);
-    memcpy(name.sun_path, path, (size_t)(base - path));
-    if (stat(base != path ? name.sun_path : ".", &dir) != 0)
-        return phx__os_poll_error(errno);
-    memset(&name, 0, sizeof name);
-    name.sun_family = AF_UNIX;
-    memcpy(name.sun_path + 1, &dir.st_dev, sizeof dir.st_dev);
-    memcpy(name.sun_path + 9, &dir.st_ino, sizeof dir.st_ino);
-    memcpy(name.sun_path + 17, base, strnlen(base, sizeof name.sun_path - 17));
-    if ((fd = phx__os_socket(AF_UNIX)) >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) != 0) {
-        close(fd);
-        return PHX_EINUSE;
+    const char *slash = strrchr(path, '/');
+    char dir[sizeof(struct sockaddr_un)] = ".";
+    int tries = 100;
+    if (slash != NULL)
+        memcpy(dir, path, (size_t)(slash + 1 - path));
+    if ((fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return -1;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (tries-- == 0 || (errno != EWOULDBLOCK && errno != EINTR)) {
+            close(fd);
+            return -1;
+        }
+        (void)poll(NULL, 0, 1);
     }
 #endif
     (void)path;
@@ -7595,8 +7597,8 @@ static int os_listen(void *world, struct phx_address *at, int *handle)
     int fd, lock = -1, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if (a.any.sa_family == AF_UNIX && (lock = os_lock_path(a.un.sun_path)) < -1)
-        return lock;
+    if (a.any.sa_family == AF_UNIX)
+        lock = os_lock_path(a.un.sun_path);
     if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
         close(lock);
         return fd;
@@ -9154,6 +9156,7 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_NEWS ((size_t)1 << 20)
 #define OUT_NEWS_ALL ((size_t)32 << 20)
 #define OUT_NEWS_SHARE 8u
+#define OUT_NEWS_LEAST ((size_t)2 * OUT_TURN) /* also when others have used all: for small entries */
 #define OUT_NEWS_US 100u /* for 64 bytes: 640 KB a second ... */
 #define OUT_NEWS_OWED (5 * PHX__SECOND) /* ... and 3.2 MB at once */
 /* A peer that leaves this much control unread is closed. Who asks for room stays below it. */
@@ -9167,7 +9170,7 @@ int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t s
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
-    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX)
+    if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
     if (b == NULL || b->capacity - b->used < size) {
         b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
@@ -9195,6 +9198,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     s->waiting += w->size;
     if (news)
         o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
+        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -9212,11 +9217,12 @@ void phx__link_out_named(struct phx__link *l, uint64_t claims)
 
 size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l)
 {
-    size_t waits = l->out.control.bytes + l->out.news.bytes, most = 0;
+    size_t waits = l->out.control.bytes + l->out.news.bytes;
+    size_t most = s->waiting < OUT_NEWS_ALL ? (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE : 0;
 
-    if (s->waiting < OUT_NEWS_ALL && l->out.paid_at <= s->now + OUT_NEWS_OWED)
-        most = (OUT_NEWS_ALL - s->waiting) / OUT_NEWS_SHARE;
-    most = most < OUT_NEWS ? most : OUT_NEWS;
+    if (l->out.paid_at > s->now + OUT_NEWS_OWED)
+        return 0;
+    most = most < OUT_NEWS_LEAST ? OUT_NEWS_LEAST : most < OUT_NEWS ? most : OUT_NEWS;
     return waits < most / 2 ? most - waits : 0; /* in large portions: for each one the table is walked */
 }
 
@@ -10115,6 +10121,23 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
 
 /* ---- Reading */
 
+/* Bytes to ask for, behind those that were kept. */
+static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
+{
+    uint32_t stride = l->in.stride;
+    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
+    uint64_t price;
+
+    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
+        price = link_price(s, l);
+        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
+        room = room < most ? room : most;
+    }
+    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+}
+
 /* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with the
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
@@ -10126,8 +10149,9 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
 
     if (room > most)
         room = most;
-    if (l->state != PHX__LINK_UP && room > LINK_TLS_READ)
-        room = LINK_TLS_READ;
+    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
+    if (room > most)
+        room = most;
     n = phx__link_place_recv(s, l, buffer, room);
     if (n <= 0)
         return (int)n;
@@ -10195,23 +10219,6 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
         err = link_frames(s, l, gathered != NULL ? gathered->data : s->scratch, left);
     phx__buf_block_drop(gathered);
     return err;
-}
-
-/* Bytes to ask for, behind those that were kept. */
-static size_t link_room(const struct phx__link_set *s, const struct phx__link *l)
-{
-    uint32_t stride = l->in.stride;
-    size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
-    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
-    size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price;
-
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
-        price = link_price(s, l);
-        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
-        room = room < most ? room : most;
-    }
-    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
 }
 
 /* Goes on with frames that were held. They move out of the way of what must be held again. */
@@ -10758,6 +10765,8 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 
 /* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
 #define ROUTE_CHECK_COST 8u
+/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
+#define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -11208,6 +11217,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
     out.card_size = 0;
+    r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
     r->ops.update(r->ops.ctx, way, &out, 1);
@@ -11532,9 +11542,15 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
+    uint32_t i;
 
-    return d != NULL && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0
-           && d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0;
+    if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
+        || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
+        return 0;
+    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+        if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+            return 0; /* there was no room yet to tell this neighbour */
+    return 1;
 }
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
@@ -11672,6 +11688,9 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
+
+/* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
+#define ADVERT_ROOM_LARGE 262144u
 
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
@@ -11909,8 +11928,13 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
         if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
             continue;
         if (*room == 0) {
-            n->from = v;
+            n->from = failed ? n->from : v;
             return 1;
+        }
+        if (size > *room && *room < ADVERT_ROOM_LARGE) {
+            n->from = failed ? n->from : v; /* the first one then */
+            failed = 1;
+            continue;
         }
         *room -= size < *room ? size : *room;
         failed |= advert_put(r, v, n->node, put) != 0;
@@ -18227,11 +18251,14 @@ static void recv_released(const void *data, size_t size, void *arg)
     b->post->recv.abandoned = b;
 }
 
-void phx__post_recv_tell_abandoned(struct phx__post *p)
+void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
-    while (p->recv.abandoned != NULL) {
+    uint32_t told = 0;
+
+    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
+        p->calls -= p->calls > 0;
         p->recv.abandoned = own.next;
         phx__mem_put(p->mem, b, sizeof *b);
         p->ops.abandon(p->ops.ctx, own.buffer, own.size);
@@ -18254,6 +18281,7 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
         m.data = NULL;
         b->size = m.size = (size_t)d->total;
         b->post = p;
+        p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
         part->used = 0;
         if (b->buffer != NULL)
@@ -18416,6 +18444,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 
     if (!recv_return(p, peer, d, first ? d->to : peer->in.message.to, 0, reason))
         return 0;
+    if (!first && peer->in.state == PHX__FLOW_TOLD)
+        peer->returns.all = peer->returns.count;
     recv_took(p, &peer->in);
     peer->in.state = last ? PHX__FLOW_ALL : PHX__FLOW_RETURNED;
     return 1;
@@ -18494,7 +18524,7 @@ static int recv_take_fragment(struct phx__post *p, struct phx__post_peer *peer, 
     int last = (flags & (int)PHX__DATA_LAST) != 0;
 
     if (in->state != PHX__FLOW_ALL) { /* the beginning was returned or given up */
-        if (last && in->state == PHX__FLOW_HALF)
+        if (last && in->state != PHX__FLOW_RETURNED)
             return recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_AGAIN);
         recv_took(p, in);
         if (last)
@@ -18540,28 +18570,31 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
     return recv_take_fragment(p, peer, d, flags);
 }
 
+/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
+ * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
+static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
+{
+    if (*p->ops.now < peer->ack.ask_from
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        return;
+    peer->ack.ask = 1;
+    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
+    phx__post_sched_owe(p, peer, 1);
+}
+
+/* One that stays may be below all that the source has: an ack of a former life counted there, or the start
+ * of a flow was taken that this node had forgotten. So the source is asked. */
 static void recv_gap(struct phx__post *p, struct phx__post_peer *peer)
 {
     p->counters.dropped++;
     /* What follows a message that could not be taken is expected. */
     if (peer->ack.stuck || (peer->ack.gap_next == peer->in.next && *p->ops.now < peer->ack.gap_from))
         return;
+    if (peer->ack.gap_next == peer->in.next)
+        recv_ask(p, peer);
     peer->ack.gap = 1;
     peer->ack.gap_next = peer->in.next;
     peer->ack.gap_from = *p->ops.now + RECV_GAP_AGAIN;
-    phx__post_sched_owe(p, peer, 1);
-}
-
-/* A flow that is not the one known, or whose beginning is not: it may be new, a relay may have kept it, or
- * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
-static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
-{
-    p->counters.dropped++;
-    if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
-        return;
-    peer->ack.ask = 1;
-    peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
 }
 
@@ -18572,6 +18605,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
 
     if (d->epoch != peer->in.epoch) {
         if (peer->in.epoch != 0 || d->number != 0) {
+            p->counters.dropped++;
             recv_ask(p, peer);
             return;
         }
@@ -18708,7 +18742,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if (peer == NULL || d.epoch != peer->in.epoch || d.number != peer->in.next)
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
-        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0 || !recv_open(p, peer, &d)))
+        && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
+            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
@@ -18845,12 +18880,13 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     peer->key = 0;
-    if (a->tell_epoch == peer->in.epoch)
+    if (a->tell_epoch == peer->in.epoch && a->tell_next <= peer->in.next)
         return;
     phx__post_sched_restart(p, peer, a->tell_epoch);
     peer->in.next = a->tell_next;
-    peer->in.state = a->tell_next > 0 ? PHX__FLOW_HALF : PHX__FLOW_ALL;
-    peer->returns.count = peer->returns.confirmed = peer->returns.seen = a->tell_seen;
+    peer->in.state = a->tell_next > 0 ? PHX__FLOW_TOLD : PHX__FLOW_ALL;
+    /* Which names were refused is forgotten: what was put without knowledge of the last return comes back. */
+    peer->returns.count = peer->returns.confirmed = peer->returns.all = a->tell_seen;
     peer->ack.gap = 1;
     phx__post_sched_owe(p, peer, 1);
 }
@@ -19103,7 +19139,7 @@ int phx__post_run(struct phx__post *p)
     post_run_local(p);
     phx__post_box_run_rooms(p);
     phx__post_box_tell(p);
-    phx__post_recv_tell_abandoned(p);
+    phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
@@ -19179,7 +19215,7 @@ void phx__post_free(struct phx__post *p)
     }
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
-    phx__post_recv_tell_abandoned(p);
+    phx__post_recv_tell_abandoned(p, 1);
     for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
@@ -20521,7 +20557,7 @@ static void base_log_renew(phx *p)
     struct phx__log *g = &p->step.log;
     uint32_t omitted = g->omitted;
 
-    if (p->now < g->since + PHX__SECOND)
+    if (p->now < g->since + PHX__SECOND || sizeof g->lines - g->used < BASE_LOG_LINE)
         return;
     g->since = p->now;
     g->count = g->omitted = 0;
@@ -20888,6 +20924,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 
     if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
         return;
+    p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
     card.claim_count = of->count;
     phx__buf_writer_init(&w, data, sizeof data);
@@ -20943,6 +20980,8 @@ void phx__node_dead_due(phx *p)
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
     uint32_t node;
 
+    if (p->now < p->peers.dead_at)
+        phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
@@ -21169,6 +21208,7 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
     phx *p = ctx;
     uint32_t node = 0;
 
+    p->set.table = (size_t)p->ids.size * 32;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -21306,6 +21346,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
 {
     struct phx__reader r;
     struct phx__entry e;
+    uint64_t walked = p->route.counters.walked;
     int got, dropped = 0;
     uint32_t changed;
 
@@ -21332,6 +21373,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
         if (e.flags & PHX__ENTRY_CARD_SENT)
             frames_drop_card(p, l);
     }
+    p->set.walked += p->route.counters.walked - walked;
     if (dropped > 0) /* one line per frame, not per entry: a liar must not fill the log */
         phx__node_log(p, PHX_LOG_WARN, "%u route entries dropped: %s", (uint64_t)dropped,
                       phx_strerror(PHX_ELIMIT));
@@ -22470,6 +22512,13 @@ static void links_wants(phx *p, struct phx__link *l)
     p->links.writers[p->links.writer_count++] = l->slot;
 }
 
+/* From now on a stranger has no more patience than without TLS. */
+static void links_has_turn(phx *p, struct phx__link *l)
+{
+    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
+        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
+}
+
 void phx__node_links_ready(phx *p, int handle, int events)
 {
     uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
@@ -22496,8 +22545,7 @@ void phx__node_links_ready(phx *p, int handle, int events)
         (void)links_watch(p, l);
         return;
     }
-    if (l->unauthenticated && phx__timer_at(&p->timers, l->timer) > p->now + p->cfg.dial_timeout_us)
-        phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us); /* it has had its turn */
+    links_has_turn(p, l);
     phx__node_links_read(p, l);
 }
 
@@ -22512,6 +22560,7 @@ void phx__node_links_admit(phx *p)
     began = phx__node_clock(p);
     p->links.door.waiting--;
     l->in.turn = 0;
+    links_has_turn(p, l);
     phx__node_links_read(p, l);
     phx__node_door_charge(p, phx__node_clock(p) - began);
     p->step.more |= p->links.door.waiting > 0;
@@ -22558,7 +22607,7 @@ void phx__node_links_write(phx *p)
     for (i = 0; i < count; i++) {
         struct phx__link *l = p->links.at[p->links.writers[i]];
         int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active : !l->out.full);
+                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
         l->queued = 0;
@@ -23370,7 +23419,8 @@ static void step_report_lost(phx *p)
 static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, err = phx__names_lost_compare(&p->lost);
+    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
+    int err = phx__names_lost_compare(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -23378,7 +23428,7 @@ static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return err;
+            return rest ? PHX_EAGAIN : err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
@@ -24290,6 +24340,15 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     return err;
 }
 
+/* Release functions may call: they find the node in the midst of a step. */
+static void api_let_go(phx *p)
+{
+    p->step.active = 2;
+    phx__node_step_let_go(p);
+    phx__node_links_write(p);
+    p->step.active = 0;
+}
+
 void phx_free(phx *p)
 {
     if (p == NULL)
@@ -24298,8 +24357,7 @@ void phx_free(phx *p)
     p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
         return;
-    phx__node_step_let_go(p);
-    phx__node_links_write(p);
+    api_let_go(p);
     phx__node_step_free(p);
 }
 
@@ -24534,8 +24592,9 @@ int phx_busy(phx *p, uint64_t us)
         p->step.let_go = 1;
         return 0;
     }
-    phx__node_step_let_go(p);
-    phx__node_links_write(p);
+    api_let_go(p);
+    if (p->step.free_later)
+        phx__node_step_free(p);
     return 0;
 }
 
