@@ -488,7 +488,9 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
 
     spec_take(in, 16);
     spec_take(in, 16);
-    spec_take(in, 16);
+    spec_take(in, 8);
+    if (spec_uint(in, 8) == 0)
+        return spec_no(s, "DATA of epoch 0, or cut off");
     if (first) {
         spec_take(in, 16);
         spec_take(in, 8);
@@ -522,8 +524,12 @@ static int spec_cast(struct spec_side *s, struct spec_in *in, unsigned flags)
 
     if (count < 1 || count > 512)
         return spec_no(s, "CAST with %lu lines", (unsigned long)count);
-    for (i = 0; i < count && !in->bad; i++)
-        spec_take(in, first ? 44 : 32);
+    for (i = 0; i < count && !in->bad; i++) {
+        spec_take(in, 24);
+        if (spec_uint(in, 8) == 0)
+            return spec_no(s, "CAST of epoch 0, or cut off");
+        spec_take(in, first ? 12 : 0);
+    }
     spec_take(in, 16);
     if (first) {
         spec_take(in, 16);
@@ -582,7 +588,8 @@ static int spec_ack(struct spec_side *s, struct spec_in *in, unsigned flags)
     if ((flags & 16) != 0) {
         if (spec_uint(in, 8) == 0)
             return spec_no(s, "TELL without a key");
-        spec_take(in, 8);
+        if (spec_uint(in, 8) == 0)
+            return spec_no(s, "TELL of epoch 0, or cut off");
         spec_take(in, 8);
         spec_take(in, 4);
     }
