@@ -6129,8 +6129,9 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
 /* What an ACK may have beyond its fixed fields; what is there is not 0. */
 #define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
-/* Where the flags stand in a frame. */
+/* Where the flags stand in a frame, and the epoch in a line. */
 #define WIRE_FLAGS_AT 5u
+#define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
 /* In a run, before a message behind the first: its size, and perhaps its tag. */
 #define WIRE_MORE_SIZE 2u
 #define WIRE_MORE_TAG 8u
@@ -6240,7 +6241,7 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
 /* Is it a sound frame? That nothing was seen is said by leaving it out. */
 static int wire_data_fits(int flags, struct phx__data *d)
 {
-    if (((flags & (int)PHX__DATA_SEEN) != 0) != (d->seen != 0))
+    if (((flags & (int)PHX__DATA_SEEN) != 0) != (d->seen != 0) || d->epoch == 0)
         return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
@@ -6337,6 +6338,7 @@ void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, con
 int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
 {
     struct phx__reader r;
+    uint32_t i;
 
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
@@ -6351,6 +6353,9 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
         || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
+    for (i = 0; i < c->count; i++)
+        if (phx__buf_load_u64(c->lines + i * wire_cast_line_size(f->flags) + WIRE_EPOCH_AT) == 0)
+            return PHX_EPROTO;
     return 0;
 }
 
@@ -6473,6 +6478,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
         phx__wire_get_fields(&r, PHX__TABLE(wire_ack_tell), a);
     return phx__wire_close(&r) != 0 || ((f->flags & PHX__ACK_RETURNS) != 0 && !wire_returns_fit(a))
                    || (f->flags & (int)WIRE_ACK_PARTS) != wire_ack_flags(a)
+                   || (a->tell != 0 && a->tell_epoch == 0)
                ? PHX_EPROTO
                : 0;
 }
