@@ -17,8 +17,8 @@ trap 'exit 1' HUP INT TERM
 
 # The limits of promise 129. Work that adds to what the library promises may raise the first two, and text in
 # proportion, by the lines that were agreed upon before it began; its commit says so here. What removes lines
-# lowers them. What hostile peers and dead nodes may cost took 1,000 lines more than the 23,300 that were agreed
-# (17,960 of code, 234, 160 and 275 KiB): that much is to go again.
+# lowers them. What hostile peers and dead nodes may cost took 1,000 lines more than the 23,300 that were
+# agreed (17,960 of code, 234, 160 and 275 KiB): that much is to go again.
 limits() {
     cat << 'END'
 lines       24300 lines of src
