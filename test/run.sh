@@ -268,7 +268,7 @@ unit() { # split or joined, test
     joined)
         how= with=build/split/joined.o
         case $2 in # these choose what phoenix.c is
-        */t_node_poll.c | */t_route_paper.c) how='-DPHX_JOINED -Wno-unused-function' with= ;;
+        */t_near.c | */t_node_poll.c | */t_route_paper.c) how='-DPHX_JOINED -Wno-unused-function' with= ;;
         esac ;;
     tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
