@@ -585,71 +585,109 @@ static size_t record_hello(unsigned char *out, size_t capacity)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* What takes a while: how long, and how long it has been without an end. */
-static void wait_longest(uint64_t since, uint64_t *longest)
-{
-    uint64_t now = phx_now_us();
+/* Strangers that hold a recorded ClientHello open, and what the hub did for them. */
+struct hellos {
+    unsigned char hello[4096];
+    size_t size;
+    int fds[HELLOS], answered[HELLOS], renewed, answers;
+};
 
-    if (now - since > *longest)
-        *longest = now - since;
+static void hellos_send(struct hellos *h, int i)
+{
+    h->fds[i] = raw_socket(&n[0]);
+    h->answered[i] = 0;
+    h->renewed += send(h->fds[i], h->hello, h->size, MSG_NOSIGNAL) > 0;
+}
+
+/* Those that are closed come anew; of others the first answer counts. */
+static void hellos_look(struct hellos *h)
+{
+    int i;
+
+    for (i = 0; i < HELLOS; i++) {
+        ssize_t got = recv(h->fds[i], said, sizeof said, MSG_DONTWAIT);
+
+        if (got > 0) {
+            h->answers += !h->answered[i];
+            h->answered[i] = 1;
+        } else if (got == 0 || errno != EAGAIN) {
+            close(h->fds[i]);
+            hellos_send(h, i);
+        }
+    }
+}
+
+/* What takes a while: the most time, and the most strangers that were answered meanwhile. */
+struct longest {
+    uint64_t time;
+    int answers;
+};
+
+static void longest_see(struct longest *l, uint64_t since, int answers)
+{
+    uint64_t time = phx_now_us() - since;
+
+    l->time = time > l->time ? time : l->time;
+    l->answers = answers > l->answers ? answers : l->answers;
 }
 
 /* Goal: strangers that make the acceptor do its half of many handshakes make no member late and keep nobody
  * out (promises 40, 110). Method: a costly certificate, 300 connections with a recorded ClientHello that are
- * held open, and made anew when they are closed; a member that sends all the time, and one that joins.
+ * held open, and made anew when they are closed; a member that sends all the time, and one that joins. What
+ * is judged is how many strangers were answered first, which no slow machine changes.
  * HELLOS_FOR=30 in the environment lasts so many seconds and prints bars. */
 static void test_hellos(void)
 {
     const char *seconds = getenv("HELLOS_FOR");
-    uint64_t end, sent_at = 0, late = 0, join = 0, joined_at = 0, began;
-    unsigned char hello[4096];
-    size_t size = record_hello(hello, sizeof hello);
-    int fds[HELLOS], i, renewed = 0, sent = 0, joins = 0;
+    uint64_t least = seconds != NULL ? (uint64_t)atoi(seconds) * SECOND : 0;
+    uint64_t began, sent_at = 0, joined_at = 0;
+    struct longest late = { 0, 0 }, join = { 0, 0 };
+    struct hellos h;
+    int i, sent = 0, sent_after = 0, joined_after = 0, joins = 0;
 
+    memset(&h, 0, sizeof h);
+    h.size = record_hello(h.hello, sizeof h.hello);
     begin_files(&n[0], LOOPBACK, "ca.pem", "rsa4096.pem", "rsa4096.key");
     begin_files(&n[1], NULL, "ca.pem", "ec.pem", "ec.key");
     phx_join(n[1].p, n[0].at);
     phx_assume(n[0].p, 1, 1);
     await(linked(&n[0], &n[1]), PATIENCE);
     for (i = 0; i < HELLOS; i++)
-        check(send(fds[i] = raw_socket(&n[0]), hello, size, MSG_NOSIGNAL) > 0, "a stranger");
+        hellos_send(&h, i);
+    check(h.renewed == HELLOS, "strangers");
     began = phx_now_us();
-    end = began + (seconds != NULL ? (uint64_t)atoi(seconds) : 4) * SECOND;
-    while (phx_now_us() < end) {
+    while ((!joins || phx_now_us() < began + least) && phx_now_us() < began + least + 3 * PATIENCE) {
         turn(1);
-        for (i = 0; i < HELLOS; i++) {
-            ssize_t got = recv(fds[i], said, sizeof said, MSG_DONTWAIT);
-            if (got > 0 || (got < 0 && errno == EAGAIN))
-                continue;
-            close(fds[i]);
-            fds[i] = raw_socket(&n[0]);
-            renewed += send(fds[i], hello, size, MSG_NOSIGNAL) > 0;
-        }
+        hellos_look(&h);
         if (n[0].mail_count < sent) {
-            wait_longest(sent_at, &late);
+            longest_see(&late, sent_at, h.answers - sent_after);
         } else {
             post(&n[1], 1, (uint64_t)sent++, 10);
             sent_at = phx_now_us();
+            sent_after = h.answers;
         }
-        if (joined_at == 0 && phx_now_us() > began + SECOND) {
+        if (joined_at == 0 && h.answers > 5) {
             begin_files(&n[2], NULL, "ca.pem", "ec.pem", "ec.key");
             phx_join(n[2].p, n[0].at);
             joined_at = phx_now_us();
+            joined_after = h.answers;
         } else if (joined_at != 0 && joins == 0) {
-            wait_longest(joined_at, &join);
+            longest_see(&join, joined_at, h.answers - joined_after);
             joins = linked(&n[0], &n[2]);
         }
     }
-    printf("# %d strangers anew, %d messages of a member, late %d ms, join %d ms\n", renewed, sent,
-           (int)(late / MS), (int)(join / MS));
-    ok(late < SECOND, "%d ClientHellos held open: no message of a member is late", HELLOS);
-    ok(joins && join < 2 * SECOND, "and a newcomer gets in, promise 110");
+    printf("# %d strangers, %d answered; %d messages, late %d ms and %d answers; join %d ms and %d answers\n",
+           h.renewed, h.answers, sent, (int)(late.time / MS), late.answers, (int)(join.time / MS),
+           join.answers);
+    ok(late.answers <= 8, "%d ClientHellos held open: a message of a member waits for %d at most", HELLOS,
+       late.answers);
+    ok(joins && join.answers < HELLOS / 2, "and a newcomer gets in after %d, promise 110", join.answers);
     if (seconds != NULL)
         printf("bar\ttls hellos messages late ms\t%d\t300\t%s\nbar\ttls hellos join ms\t%d\t2000\t%s\n",
-               (int)(late / MS), late <= 300 * MS ? "ok" : "short", (int)(join / MS),
-               joins && join <= 2 * SECOND ? "ok" : "short");
+               (int)(late.time / MS), late.time <= 300 * MS ? "ok" : "short", (int)(join.time / MS),
+               joins && join.time <= 2 * SECOND ? "ok" : "short");
     for (i = 0; i < HELLOS; i++)
-        close(fds[i]);
+        close(h.fds[i]);
     finish_all(n, 3);
 }
 
