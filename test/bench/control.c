@@ -17,35 +17,6 @@ enum { MANY = 20000, UNITS = 50000, LINK_UNITS = 20000 };
 static unsigned char said[4096];
 static struct phx__writer w;
 
-/* The card of one node, with other names each time. */
-static void put_card(uint32_t version)
-{
-    struct phx__claim claim = { 7, 7, 0 };
-    unsigned char bytes[128];
-    struct phx__writer c;
-    struct phx__card card;
-    struct phx__entry e;
-    size_t start;
-
-    memset(&card, 0, sizeof card);
-    card.window = 65536;
-    card.claim_count = 1;
-    claim.epoch = version;
-    phx__buf_writer_init(&c, bytes, sizeof bytes);
-    phx__wire_route_put_card(&c, &card, &claim);
-    memset(&e, 0, sizeof e);
-    e.id = id_of(5);
-    e.seq = 2;
-    e.hops = 1;
-    e.card_version = version;
-    e.card = bytes;
-    e.card_size = (uint32_t)c.size;
-    e.flags = PHX__ENTRY_CARD;
-    start = phx__wire_route_begin_update(&w);
-    phx__wire_route_put_entry(&w, &e);
-    phx__wire_end(&w, start);
-}
-
 static void put(const struct known *k, int kind, uint32_t i)
 {
     struct phx__beat b = { 5000, 1, 0, 3, 0 };
@@ -71,7 +42,7 @@ static void put(const struct known *k, int kind, uint32_t i)
     case 2: phx__wire_end(&w, phx__wire_begin(&w, PHX__SUMMARY, 0, 0)); break;
     case 3: phx__wire_end(&w, phx__wire_begin(&w, PHX__SUMMARY, PHX__SUMMARY_REPLY, 0)); break;
     case 4: phx__wire_link_put(&w, PHX__HAND, 0, 16, &h); break;
-    case 5: put_card(i + 2); break;
+    case 5: known_put_card(&w, 5, i + 2); break;
     case 6: phx__wire_link_put(&w, PHX__REQUEST, 0, 16, &q); break;
     default: phx__wire_link_put(&w, PHX__SUSPECT, 0, 16, &s);
     }

@@ -15,45 +15,59 @@ static void tell_nothing(struct sim *s)
 
 /* ---- Goodbye in another's name -------------------------------------------------------------- */
 
-/* What the hub knows of that host, for who forges its word. */
-static int known(uint32_t host, struct phx_id *id, uint64_t *incarnation, uint32_t *seq)
+/* What another host knows of this one, for who forges its word. */
+struct forged {
+    struct phx_id id;
+    uint64_t incarnation;
+    uint32_t seq;
+};
+
+static int known(uint32_t host, struct forged *of)
 {
     struct phx_node nodes[64];
     struct phx_route routes[64];
     const phx *p = lies_seen.s->nodes[host == 0 ? 1 : 0].p;
     size_t i, n;
 
-    phx_self(lies_seen.s->nodes[host].p, id);
+    phx_self(lies_seen.s->nodes[host].p, &of->id);
     n = phx_nodes(p, nodes, 64);
-    for (i = 0; i < n && i < 64 && memcmp(nodes[i].id.b, id->b, 16) != 0; i++)
+    for (i = 0; i < n && i < 64 && memcmp(nodes[i].id.b, of->id.b, 16) != 0; i++)
         continue;
-    *incarnation = i < n && i < 64 ? nodes[i].incarnation : 0;
+    of->incarnation = i < n && i < 64 ? nodes[i].incarnation : 0;
     n = phx_routes(p, routes, 64);
-    for (i = 0; i < n && i < 64 && memcmp(routes[i].id.b, id->b, 16) != 0; i++)
+    for (i = 0; i < n && i < 64 && memcmp(routes[i].id.b, of->id.b, 16) != 0; i++)
         continue;
-    *seq = i < n && i < 64 ? routes[i].seq : 0;
+    of->seq = i < n && i < 64 ? routes[i].seq : 0;
     return i < n && i < 64;
 }
 
-/* A card of each honest host that says goodbye, unreachable, once a second. */
+/* Says it of each honest host, and so again. */
+static void say_of_each(struct liar *l, void (*say)(struct liar *l, const struct forged *of), uint64_t every)
+{
+    struct forged of;
+    uint32_t a;
+
+    for (a = 0; a < HONEST; a++)
+        if (known(a, &of))
+            say(l, &of);
+    l->say_at = l->w->now + every;
+}
+
+/* Its card says goodbye, and it is unreachable. */
+static void put_left(struct liar *l, const struct forged *of)
+{
+    liar_update(l);
+    liar_entry(l, &of->id, of->incarnation, of->seq + 5, 255, 1, 1000 * (l->turns + 1) + l->number);
+    liar_put(l, 11, 4);
+    liar_put(l, 1 | 2, 1); /* RELAYS, LEFT */
+    liar_put(l, 65536, 4);
+    liar_put(l, 0, 6);
+    liar_tail(l);
+}
+
 static void say_left(struct liar *l)
 {
-    uint64_t incarnation;
-    struct phx_id id;
-    uint32_t a, seq;
-
-    for (a = 0; a < HONEST; a++) {
-        if (!known(a, &id, &incarnation, &seq))
-            continue;
-        liar_update(l);
-        liar_entry(l, &id, incarnation, seq + 5, 255, 1, 1000 * (l->turns + 1) + l->number);
-        liar_put(l, 11, 4);
-        liar_put(l, 1 | 2, 1); /* RELAYS, LEFT */
-        liar_put(l, 65536, 4);
-        liar_put(l, 0, 6);
-        liar_tail(l);
-    }
-    l->say_at = l->w->now + SECOND;
+    say_of_each(l, put_left, SECOND);
 }
 
 static void tell_left(struct sim *s)
@@ -111,20 +125,16 @@ static void tell_dumb(struct sim *s)
 
 /* ---- A later life of others, and their silence ------------------------------------------------- */
 
+static void put_reborn(struct liar *l, const struct forged *of)
+{
+    liar_update(l);
+    liar_entry(l, &of->id, of->incarnation + 1, 1, 1, 0, 0);
+    liar_tail(l);
+}
+
 static void say_reborn(struct liar *l)
 {
-    uint64_t incarnation;
-    struct phx_id id;
-    uint32_t a, seq;
-
-    for (a = 0; a < HONEST; a++) {
-        if (!known(a, &id, &incarnation, &seq))
-            continue;
-        liar_update(l);
-        liar_entry(l, &id, incarnation + 1, 1, 1, 0, 0);
-        liar_tail(l);
-    }
-    l->say_at = l->w->now + SECOND;
+    say_of_each(l, put_reborn, SECOND);
 }
 
 static void tell_reborn(struct sim *s)
@@ -134,23 +144,19 @@ static void tell_reborn(struct sim *s)
     tell_lie(s, "lie_reborn", &lie);
 }
 
+static void put_suspect(struct liar *l, const struct forged *of)
+{
+    liar_head(l, LIAR_SUSPECT, 0, 16);
+    liar_bytes(l, of->id.b, 16);
+    liar_put(l, of->incarnation, 8);
+    liar_put(l, of->seq, 4);
+    liar_bytes(l, l->id.b, 16);
+    liar_tail(l);
+}
+
 static void say_suspect(struct liar *l)
 {
-    uint64_t incarnation;
-    struct phx_id id;
-    uint32_t a, seq;
-
-    for (a = 0; a < HONEST; a++) {
-        if (!known(a, &id, &incarnation, &seq))
-            continue;
-        liar_head(l, LIAR_SUSPECT, 0, 16);
-        liar_bytes(l, id.b, 16);
-        liar_put(l, incarnation, 8);
-        liar_put(l, seq, 4);
-        liar_bytes(l, l->id.b, 16);
-        liar_tail(l);
-    }
-    l->say_at = l->w->now + 10 * MS;
+    say_of_each(l, put_suspect, 10 * MS);
 }
 
 static void tell_suspect(struct sim *s)

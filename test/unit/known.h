@@ -256,4 +256,33 @@ static inline int known_hears(struct known *k, uint32_t nbr, uint32_t i, int hop
     return phx__route_entry(&k->p->route, nbr, &e, k->now);
 }
 
+/* The UPDATE that says the card of node i, with other names for each version. */
+static inline void known_put_card(struct phx__writer *w, uint32_t i, uint32_t version)
+{
+    struct phx__claim claim = { 7, 7, 0 };
+    unsigned char bytes[128];
+    struct phx__writer c;
+    struct phx__card card;
+    struct phx__entry e;
+    size_t start;
+
+    memset(&card, 0, sizeof card);
+    card.window = 65536;
+    card.claim_count = 1;
+    claim.epoch = version;
+    phx__buf_writer_init(&c, bytes, sizeof bytes);
+    phx__wire_route_put_card(&c, &card, &claim);
+    memset(&e, 0, sizeof e);
+    e.id = id_of(i);
+    e.seq = 2;
+    e.hops = 1;
+    e.card_version = version;
+    e.card = bytes;
+    e.card_size = (uint32_t)c.size;
+    e.flags = PHX__ENTRY_CARD;
+    start = phx__wire_route_begin_update(w);
+    phx__wire_route_put_entry(w, &e);
+    phx__wire_end(w, start);
+}
+
 #endif

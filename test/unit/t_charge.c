@@ -59,35 +59,6 @@ static void put_hand(const struct known *k, const struct phx_id *giver)
     phx__wire_link_put(&w, PHX__HAND, 0, 16, &h);
 }
 
-/* The card of node i with other names. */
-static void put_card(uint32_t i, uint32_t version)
-{
-    struct phx__claim claim = { 7, 7, 0 };
-    unsigned char bytes[128];
-    struct phx__writer c;
-    struct phx__card card;
-    struct phx__entry e;
-    size_t start;
-
-    memset(&card, 0, sizeof card);
-    card.window = 65536;
-    card.claim_count = 1;
-    claim.epoch = version;
-    phx__buf_writer_init(&c, bytes, sizeof bytes);
-    phx__wire_route_put_card(&c, &card, &claim);
-    memset(&e, 0, sizeof e);
-    e.id = id_of(i);
-    e.seq = 2;
-    e.hops = 1;
-    e.card_version = version;
-    e.card = bytes;
-    e.card_size = (uint32_t)c.size;
-    e.flags = PHX__ENTRY_CARD;
-    start = phx__wire_route_begin_update(&w);
-    phx__wire_route_put_entry(&w, &e);
-    phx__wire_end(&w, start);
-}
-
 /* So many nodes with names behind each of two links, and another link. The first is returned. */
 static struct phx__link *begin_many(struct known *k)
 {
@@ -133,14 +104,14 @@ static void test_walks(void)
     put_hand(&k, &k.p->ids.at[l->peer]);
     units = says(&k, l);
     ok(units == 2, "names handed, of a node that has none: %lu units", (unsigned long)units);
-    put_card(5, 2);
+    known_put_card(&w, 5, 2);
     units = says(&k, l);
     ok(units >= MANY * 16 / 256, "a card with other names: %lu units", (unsigned long)units);
-    put_card(6, 2);
-    put_card(7, 2);
+    known_put_card(&w, 6, 2);
+    known_put_card(&w, 7, 2);
     units = says(&k, l);
     ok(units < 2 * MANY * 16 / 256, "two of them in one step: %lu units", (unsigned long)units);
-    put_card(5, 2);
+    known_put_card(&w, 5, 2);
     units = says(&k, l);
     ok(units < 5, "the same again: %lu units", (unsigned long)units);
     known_end(&k);
