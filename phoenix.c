@@ -16412,8 +16412,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
-/* A message of which nothing has come for this long is given up, and must come again. */
-#define SCHED_PART_IDLE (30 * PHX__SECOND)
+/* A message of which nothing has come for this long is given up, and must come again. It is far above
+ * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
+#define SCHED_PART_IDLE (120 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -24483,12 +24484,12 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
+    if (p == NULL || fd < 0)
         return PHX_EINVAL;
     if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
         || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
         return PHX_EINVAL; /* the node's own: it stays as it is */
-    err = p->leave.closing ? PHX_ECLOSED : 0;
+    err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
     if (err == 0)

@@ -446,7 +446,7 @@ struct phx_config {
      * on_abandon must be set, too (PHX_EINVAL). */
     void *(*on_begin)(phx *p, const struct phx_message *m, void *user);
     /* The message for which on_begin gave this buffer does not come, or not now: its sender failed or sends
-     * it elsewhere, nothing of it came for 30 s, its name is not here any more, or this node is freed. The
+     * it elsewhere, nothing of it came for 2 min, its name is not here any more, or this node is freed. The
      * buffer is the host's again.
      * Called inside phx_step or phx_free. */
     void (*on_abandon)(phx *p, void *buffer, size_t size, void *user);
@@ -566,10 +566,11 @@ int phx_adopt(phx *p, int fd, int dialer);
 
 /* ---- The loop ----------------------------------------------------------------------------------- */
 
-/* Does what is due, a bounded amount of it, and never blocks. The callbacks of one step take at most a
- * tenth of detector.interval_us in all, and one callback more; what is left is for the next step. ready:
- * pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is ready
- * with one system call, or begin with the link that alone was ready at all of the last looks. n == 0 with
+/* Does what is due, a bounded amount of it, and never blocks. Messages, outcomes, rooms and broken names are
+ * told for a tenth of detector.interval_us in one step, and one more of each kind; what is left is for the
+ * next step. (Not counted: on_node of nodes that fail at one moment, on_handed, on_trace, cfg.dial.)
+ *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is
+ * ready with one system call, or begin with the link that alone was ready at all of the last looks. n == 0 with
  * ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap last step
  * before the host blocks or computes. Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from
  * inside a callback. */

@@ -285,12 +285,12 @@ int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
-    if (p == NULL || fd < 0 || dialer < 0 || dialer > (1 | PHX_ADOPT_TLS))
+    if (p == NULL || fd < 0)
         return PHX_EINVAL;
     if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
         || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
         return PHX_EINVAL; /* the node's own: it stays as it is */
-    err = p->leave.closing ? PHX_ECLOSED : 0;
+    err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
     if (err == 0)

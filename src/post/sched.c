@@ -44,8 +44,9 @@
 /* A flow or transit queue without work for this long frees its buffers. Frames in transit without a route for
  * as long are dropped: their source has sent them again, or given up. */
 #define SCHED_IDLE (10 * PHX__SECOND)
-/* A message of which nothing has come for this long is given up, and must come again. */
-#define SCHED_PART_IDLE (30 * PHX__SECOND)
+/* A message of which nothing has come for this long is given up, and must come again. It is far above
+ * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
+#define SCHED_PART_IDLE (120 * PHX__SECOND)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
