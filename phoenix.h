@@ -569,11 +569,11 @@ int phx_adopt(phx *p, int fd, int dialer);
 /* Does what is due, a bounded amount of it, and never blocks. Messages, outcomes, rooms and broken names are
  * told for a tenth of detector.interval_us in one step, and one more of each kind; what is left is for the
  * next step. (Not counted: on_node of nodes that fail at one moment, on_handed, on_trace, cfg.dial.)
- *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what is
- * ready with one system call, or begin with the link that alone was ready at all of the last looks. n == 0 with
- * ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap last step
- * before the host blocks or computes. Returns 1 if work is left (step again soon), 0 if not, PHX_ESTATE from
- * inside a callback. */
+ *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what
+ * is ready with one system call, or begin with the link that alone was ready at all of the last looks.
+ * n == 0 with ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap
+ * last step before the host blocks or computes. Returns 1 if work is left (step again soon), 0 if not,
+ * PHX_ESTATE from inside a callback. */
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n);
 
 /* When the next thing is due, on the host's clock; 0: now; UINT64_MAX: never. Changes whenever a phx_ call

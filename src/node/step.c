@@ -457,6 +457,20 @@ static int step_work_left(const phx *p)
     return p->step.more || p->news.card_stale || phx__node_links_can_write(p);
 }
 
+/* Acks and routing leave for the links' queues: all that is owed, or what may not wait for company. */
+static void step_tell_others(phx *p, int all)
+{
+    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
+        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
+        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
+    }
+    if (all || p->step.let_go || p->step.free_later)
+        phx__node_step_let_go(p);
+    else if (step_has_to_tell(p)
+             && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
+        phx__route_advert_flush(&p->route, p->now);
+}
+
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
 {
     int was_blind;
@@ -497,15 +511,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     step_leave(p);
     if (step_has_news(p))
         step_settle(p);
-    if (p->set.incarnation != phx__route_dest(&p->route, PHX__SELF)->incarnation) {
-        p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
-        phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
-    }
-    if (p->step.let_go || p->step.free_later || (ready != NULL && n == 0))
-        phx__node_step_let_go(p);
-    else if (step_has_to_tell(p)
-        && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
-        phx__route_advert_flush(&p->route, p->now);
+    step_tell_others(p, ready != NULL && n == 0);
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);

@@ -41,7 +41,7 @@ static void test_adopt(void)
     ok(adopt(open("/dev/null", O_RDWR)) == PHX_EINVAL || phx_fd(n[0].p) < 0, "a device");
     ok(adopt(socket(AF_INET, SOCK_STREAM, 0)) == PHX_EINVAL, "a socket that is not connected");
     own = dup(1);
-    ok(phx_adopt(n[0].p, own, 7) == PHX_EINVAL && fcntl(own, F_GETFD) < 0, "a nonsense end: it is closed, too");
+    ok(phx_adopt(n[0].p, own, 7) == PHX_EINVAL && fcntl(own, F_GETFD) < 0, "no end: closed, too");
     count = phx_fds(n[0].p, fds, 4);
     for (own = i = 0; i < count; i++)
         own += adopt(fds[i].fd) == PHX_EINVAL && fcntl(fds[i].fd, F_GETFD) >= 0;
