@@ -21665,17 +21665,17 @@ uint64_t phx__node_door_due(phx *p)
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
     struct phx__link *l;
 
-    if (p->links.up > door_links(p)) {
-        for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
-            if ((l = door_look(p, first, i)) != NULL)
-                phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
-        return p->now + DOOR_GUEST_LOOK;
-    }
     if (d->room != 0 && p->now >= d->short_at + d->more_after) {
         uint32_t more = d->more_after < DOOR_MORE_MOST ? 1 + d->room / 4 : 1;
         d->more_after = d->more_after < DOOR_MORE_MOST / 2 ? 2 * d->more_after : DOOR_MORE_MOST;
         door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + more : 0);
         phx__dial_moved(&p->dial);
+    }
+    if (p->links.up > door_links(p)) {
+        for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
+            if ((l = door_look(p, first, i)) != NULL)
+                phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
+        return p->now + DOOR_GUEST_LOOK;
     }
     return d->room != 0 ? d->short_at + d->more_after : UINT64_MAX;
 }

@@ -305,6 +305,7 @@ campaign() {
     sim SCENARIO=determinism NODES=16 SEEDS=3
     sim SCENARIO=campaign NODES=16 SEEDS=200
     sim SCENARIO=campaign NODES=24 SEED=62 # messages that took all the memory that a link wants
+    sim SCENARIO=campaign NODES=24 SEED=637 # a gateway, once short of descriptors, with more links than room
     for rules in naive paper; do
         judged "sim campaign ROUTING=$rules" "$paper" SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=$rules
     done
