@@ -243,9 +243,10 @@ static void test_little_room(void)
 
 static void test_slow(void)
 {
-    /* Goal: a message that comes slowly comes; one that pauses for too long comes again, whole and once, also
-     * into memory of the host's. Method: a fragment every 40 s, which is above FLOW_RTO_MAX, and then a pause
-     * of 180 s in the midst. */
+    /* Goal: a message that comes slowly comes, also when its retransmissions take most of the way; one that
+     * pauses for too long comes again, whole and once, also into memory of the host's. Method: a fragment every
+     * 10 s, and in the midst one after 10 or 180 s. */
+    static const unsigned pauses[] = { 10, 180 };
     int begins, pause;
 
     for (begins = 0; begins < 2; begins++) {
@@ -258,12 +259,12 @@ static void test_slow(void)
             for (i = 0; i < 30; i++) {
                 turn(w, 1, PHX__FRAGMENT);
                 w->frozen = 1;
-                turns(w, i == 5 && pause ? 18 : 4, 10 * PHX__SECOND);
+                turns(w, pauses[i == 5 ? pause : 0], PHX__SECOND);
                 w->frozen = 0;
             }
             turns(w, 1000, 10000);
             ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[BIG] == 1,
-               "%s pause, %s: it comes once", pause ? "a long" : "no", begins ? "the host's" : "ours");
+               "%u s of pause, %s: it comes once", pauses[pause], begins ? "the host's" : "ours");
             ok(w->abandoned == (uint64_t)(begins && pause), "abandoned: %d", (int)w->abandoned);
             ok(w->content_errors == 0 && world_free(w), "no byte leaked");
         }
