@@ -244,8 +244,8 @@ static void test_little_room(void)
 static void test_slow(void)
 {
     /* Goal: a message that comes slowly comes, also when its retransmissions take most of the way; one that
-     * pauses for too long comes again, whole and once, also into memory of the host's. Method: a fragment every
-     * 10 s, and in the midst one after 10 or 180 s. */
+     * pauses for too long comes again, whole and once, also into memory of the host's. Method: a fragment
+     * every 10 s, and in the midst one after 10 or 180 s. */
     static const unsigned pauses[] = { 10, 180 };
     int begins, pause;
 
