@@ -105,7 +105,7 @@ static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_li
 }
 
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
-                          uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+                          uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
     memset(l, 0, sizeof *l);
     l->mem = mem;

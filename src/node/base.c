@@ -270,9 +270,8 @@ uint64_t phx__node_clock(const phx *p)
  * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
 #define BASE_CALLS_MOST 1024u
 
-uint32_t phx__node_calls(void *ctx, int share)
+uint32_t phx__node_calls(phx *p, int share)
 {
-    phx *p = ctx;
     struct phx__step *s = &p->step;
     uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
@@ -318,10 +317,8 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
     return NULL;
 }
 
-uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+uint32_t phx__node_next(phx *p, const struct phx_id *id)
 {
-    const phx *p = ctx;
-
     return phx__route_next(&p->route, phx__id_find(&p->ids, id));
 }
 
@@ -334,11 +331,11 @@ int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 
-    if (!phx__node_card(ctx, node, &card))
+    if (!phx__node_card(p, node, &card))
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;

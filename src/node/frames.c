@@ -7,6 +7,7 @@
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
+#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -33,16 +34,15 @@ static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
         frames_break(p, l);
 }
 
-int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+    if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
         return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
     return 1;
 }
@@ -115,9 +115,8 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
     return 0;
 }
 
-static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
+static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
@@ -136,29 +135,24 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
         phx__link_out_named(l, p->names.index.cost);
 }
 
-static size_t frames_room(void *ctx, uint32_t nbr)
+static size_t frames_room(phx *p, uint32_t nbr)
 {
-    const phx *p = ctx;
     const struct phx__link *l = phx__node_link(p, nbr);
 
     return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
 }
 
-static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+static void frames_request(phx *p, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
-    phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     struct phx__request q;
-    struct phx__writer w;
-    struct phx__link *l = frames_begin(p, nbr, 64, &w);
 
-    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        return; /* it is repeated */
+    if (d == NULL)
+        return;
     q.id = p->ids.at[node];
     q.incarnation = d->incarnation;
     q.seq = seq;
-    phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
-    frames_end(p, l, &w);
+    (void)phx__node_frames_send(p, nbr, PHX__REQUEST, 0, hops, &q); /* it is repeated */
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
@@ -181,10 +175,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 }
 
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
+void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    phx *p = ctx;
-
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
@@ -199,9 +191,8 @@ static uint32_t frames_summary_end(const phx *p, uint32_t node)
 }
 
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(void *ctx, uint32_t nbr, int reply)
+static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
-    phx *p = ctx;
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
@@ -239,9 +230,8 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
     *ops = own;
 }
 
-int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;

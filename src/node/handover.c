@@ -18,7 +18,6 @@
  * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 #include "node/handover.h"
 
-#define HANDOVER_FRAME 96u /* bytes of a HAND frame, header included, at most */
 /* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
@@ -158,14 +157,8 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
-    uint8_t data[HANDOVER_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__HAND, 0, hops, hand);
-    (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
+    if (hops > 0)
+        (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
 static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)

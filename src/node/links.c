@@ -577,9 +577,8 @@ void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    phx *p = ctx;
     int err;
 
     if (to->family == PHX_OTHER)
@@ -590,9 +589,8 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
     return err;
 }
 
-void phx__node_links_abandon(void *ctx, uint32_t attempt)
+void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    phx *p = ctx;
     struct phx__link *l;
     uint32_t i, slot = 0;
 
@@ -733,10 +731,18 @@ static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
+    char at[PHX_ADDRESS_TEXT];
+    int taught;
 
-    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
-        && phx__node_addr_learn(&p->addr, &link, &here))
-        p->news.card_stale = 1;
+    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+        return;
+    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    p->news.card_stale |= taught & PHX__ADDR_NEW;
+    if (taught & PHX__ADDR_MOVED)
+        phx__dial_moved(&p->dial);
+    if (taught & PHX__ADDR_AGREED)
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
+                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
 }
 
 static int links_up(phx *p, struct phx__link *l)

@@ -11,7 +11,6 @@
  * for the moment in which routing is still at work, or has lost something. */
 #include "node/suspect.h"
 
-#define SUSPECT_FRAME 64u /* bytes of a SUSPECT or PROBE frame, header included, at most */
 #define SUSPECT_PROBES 2u /* how many nodes are asked about a node that was lost */
 /* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
@@ -93,16 +92,12 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
     uint32_t i, nbr;
 
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
     for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
         if (nbr == node || from == PHX__NONE
             || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
-            (void)s->env.send(s->env.ctx, nbr, &w, 1);
+            (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
@@ -170,19 +165,6 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const struct phx__probe *b,
-                              int flags, int hops)
-{
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return 0;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
-    return s->env.send(s->env.ctx, nbr, &w, 0);
-}
-
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
@@ -200,7 +182,7 @@ void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
         if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
             continue;
         b.target = s->env.ids->at[nbr];
-        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->env.hop_limit);
+        sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
     }
 }
 
@@ -221,13 +203,13 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
     } else if (mine && node == PHX__SELF) {
         b.target = b.asker;
         way = s->env.way(s->env.ctx, &b.asker);
-        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, &b, PHX__PROBE_ANSWER,
-                                 s->env.hop_limit);
-    } else if (s->env.relay) {
+        (void)s->env.send(s->env.ctx, way == PHX__NONE ? from : way, PHX__PROBE, (int)PHX__PROBE_ANSWER,
+                          s->env.hop_limit, &b);
+    } else if (s->env.relay && f->hops > 1) {
         if (mine)
             b.target = b.subject;
         way = s->env.way(s->env.ctx, &b.target);
-        (void)suspect_send_probe(s, way, &b, mine ? 0 : f->flags, f->hops - 1);
+        (void)s->env.send(s->env.ctx, way, PHX__PROBE, mine ? 0 : f->flags, f->hops - 1, &b);
     }
     return 0;
 }

@@ -16,23 +16,11 @@
  * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 #include "node/trace.h"
 
-#define TRACE_FRAME 64u /* bytes of a TRACE frame, header included, at most */
 #define TRACE_PATIENCE (5 * PHX__SECOND) /* silent links are detected by then: the network is another one */
 #define TRACE_MAX 16u /* under way at once: each waits for up to 255 answers, and each answer searches all */
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
-
-static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
-                       int hops)
-{
-    uint8_t data[TRACE_FRAME];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__TRACE, flags, hops, q);
-    (void)t->env.send(t->env.ctx, nbr, &w, 0);
-}
 
 static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
@@ -48,7 +36,7 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
         it->hops[it->asked].hops = -1;
         it->sent_at[it->asked] = now;
         q.number = (uint8_t)++it->asked;
-        trace_send(t, next, &q, 0, it->asked);
+        (void)t->env.send(t->env.ctx, next, PHX__TRACE, 0, it->asked, &q);
     }
 }
 
@@ -153,7 +141,7 @@ int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, 
     it.out.target = *target;
     it.out.token = token;
     it.until = now; /* the next step begins it: only then is the time known */
-    if (t->ops.random(t->env.ctx, &it.key) != 0)
+    if (t->ops.random(t->env.ctx, &it.key, sizeof it.key) != 0)
         return PHX_EIO;
     if (phx__mem_grow(t->env.mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
         || (it.hops = phx__mem_zero(t->env.mem, trace_size(t))) == NULL)
@@ -185,7 +173,8 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
     a.number = q->number;
     a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
     a.why = hops >= 0 ? t->ops.why(t->env.ctx, node) : PHX_ENOTFOUND;
-    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, t->env.hop_limit);
+    (void)t->env.send(t->env.ctx, way == PHX__NONE ? from : way, PHX__TRACE, (int)PHX__TRACE_ANSWER,
+                      t->env.hop_limit, &a);
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
@@ -197,7 +186,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
     int has_way = way != PHX__NONE && way != from;
 
     if (f->hops > 1 && has_way && t->env.relay)
-        trace_send(t, way, q, flags, f->hops - 1);
+        (void)t->env.send(t->env.ctx, way, PHX__TRACE, flags, f->hops - 1, q);
     else if (!flags)
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }

@@ -151,7 +151,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     uint64_t epoch;
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }

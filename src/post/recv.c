@@ -379,7 +379,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
         return;
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
