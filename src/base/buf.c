@@ -199,8 +199,7 @@ void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
 
     if (size == 0)
         return; /* data may be NULL, and so may a writer's without capacity */
-    p = buf_claim(w, size);
-    if (p != NULL)
+    if ((p = buf_claim(w, size)) != NULL)
         memcpy(p, data, size);
 }
 
@@ -312,8 +311,7 @@ static int buf_ring_double(struct phx__slices *q)
     if (capacity > BUF_RING_MOST)
         return PHX_ENOMEM;
     /* A plain resize would not do: the part that wrapped around would have to move. */
-    ring = phx__mem_get(q->mem, capacity * sizeof *ring);
-    if (ring == NULL)
+    if ((ring = phx__mem_get(q->mem, capacity * sizeof *ring)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < q->count; i++)
         ring[i] = *buf_slice(q, i);

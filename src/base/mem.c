@@ -105,8 +105,7 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
         phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
-    p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
-    if (p == NULL && m->spare_bytes > 0) {
+    if ((p = m->alloc.alloc(m->alloc.world, old, old_size, new_size)) == NULL && m->spare_bytes > 0) {
         phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
@@ -220,8 +219,7 @@ void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
         return;
     need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
     memcpy(&old, array, sizeof old);
-    less = phx__mem_resize(m, old, *capacity * item, need * item);
-    if (less == NULL)
+    if ((less = phx__mem_resize(m, old, *capacity * item, need * item)) == NULL)
         return;
     memcpy(array, &less, sizeof less);
     *capacity = need;
@@ -249,8 +247,7 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing rules;
      * copying its bytes does not, and costs nothing once compiled. */
     memcpy(&old, array, sizeof old);
-    new_array = phx__mem_resize(m, old, old_size, new_size);
-    if (new_array == NULL)
+    if ((new_array = phx__mem_resize(m, old, old_size, new_size)) == NULL)
         return PHX_ENOMEM;
     memset((char *)new_array + old_size, 0, new_size - old_size);
     memcpy(array, &new_array, sizeof new_array);

@@ -178,8 +178,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
     if (room > most)
         room = most;
-    n = phx__link_place_recv(s, l, buffer, room);
-    if (n <= 0)
+    if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
         return PHX_EPROTO;
@@ -296,11 +295,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
 {
     int err;
 
-    l->hello = phx__mem_zero(s->mem, sizeof *l->hello);
-    if (l->hello == NULL)
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL)
         return PHX_ENOMEM;
-    err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer);
-    if (err != 0) {
+    if ((err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer)) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
         l->hello = NULL;
         return err;

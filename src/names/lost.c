@@ -131,8 +131,7 @@ static int lost_find(struct phx__names_lost *l)
 
     if (l->version == l->names->version)
         return 0;
-    err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
-    if (err == 0)
+    if ((err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1)) == 0)
         err = lost_collect(l, &dead, &list);
     phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
     if (err != 0) {

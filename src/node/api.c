@@ -134,8 +134,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
-    p = phx__mem_zero(&mem, sizeof *p);
-    if (p == NULL)
+    if ((p = phx__mem_zero(&mem, sizeof *p)) == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
     if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
@@ -215,8 +214,7 @@ int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    n = api_resolve(p, address, a, (int)PHX__LISTENERS);
-    if (n < 0)
+    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -320,8 +318,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_read_file(path, bytes, sizeof bytes);
-    if (size < 0)
+    if ((size = phx__os_read_file(path, bytes, sizeof bytes)) < 0)
         return (int)size;
     if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
@@ -454,8 +451,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
-    node = phx__names_owner(&p->names, name, NULL, &err);
-    if (node == PHX__NONE)
+    if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
         *out = p->ids.at[node];

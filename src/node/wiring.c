@@ -403,8 +403,7 @@ static int wiring_open_own(phx *p)
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    err = phx__node_handover_init(&p->handover, &env, &handover);
-    if (err == 0)
+    if ((err = phx__node_handover_init(&p->handover, &env, &handover)) == 0)
         err = phx__node_trace_init(&p->trace, &env, &trace);
     return err != 0 ? err : wiring_open_keys(p);
 }

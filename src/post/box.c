@@ -813,8 +813,7 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
             box_retry(p);
         return;
     }
-    peer = phx__post_sched_find(p, arg);
-    if (peer == NULL)
+    if ((peer = phx__post_sched_find(p, arg)) == NULL)
         return;
     if (phx__post_sched_due(p, peer))
         box_close_idle(p, peer);

@@ -111,8 +111,7 @@ static int flow_reserve(struct phx__flow_out *o, uint32_t n)
         return PHX_ENOMEM;
     while (capacity < o->count + n)
         capacity *= 2;
-    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
-    if (ring == NULL)
+    if ((ring = phx__mem_get(o->mem, capacity * sizeof *ring)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < o->count; i++)
         ring[i] = *phx__post_flow_at(o, i);
@@ -286,8 +285,7 @@ struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__m
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
-    body = phx__buf_block_new(mem, m->size);
-    if (body != NULL) {
+    if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
         flow_copy(m, body->data);
         body->used = m->size;
     }
@@ -361,8 +359,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->from, m->tag, m->size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;

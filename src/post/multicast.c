@@ -74,8 +74,7 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way);
-        if (err == 0 || err == PHX_EAGAIN)
+        if ((err = phx__post_box_find_way(p, message->to, message->size, &way)) == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
     if (err == 0)

@@ -61,8 +61,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
         message->data = message->body->data;
     }
     promises = phx__post_box_promises(message->token, message->body);
-    err = phx__post_box_promise(p, promises);
-    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -88,8 +87,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
         return 0;
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
@@ -108,8 +106,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     if (post_join(p, m))
         return 0;
     memset(&message, 0, sizeof message);
-    err = post_measure(p, m, &message.size);
-    if (err != 0)
+    if ((err = post_measure(p, m, &message.size)) != 0)
         return err;
     message.to = m->to;
     message.from = m->from;

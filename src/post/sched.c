@@ -188,8 +188,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
     if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
         return NULL;
-    peer = phx__mem_zero(p->mem, sizeof *peer);
-    if (peer == NULL)
+    if ((peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);

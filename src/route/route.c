@@ -456,8 +456,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_make_offer(&r->table, d, nbr);
-        if (h == NULL)
+        if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
