@@ -23,6 +23,10 @@
  * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
 
+#define MEM_RING_FIRST 8u
+/* The last doubling ends here, so sizes never wrap. */
+#define MEM_RING_MOST ((uint32_t)1 << 31)
+
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
 /* A message is a block, and this is more than its head. */
@@ -252,5 +256,33 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     memset((char *)new_array + old_size, 0, new_size - old_size);
     memcpy(array, &new_array, sizeof new_array);
     *capacity = (uint32_t)more;
+    return 0;
+}
+
+/* A plain resize would not do: the part that wrapped around would have to move. */
+int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count, uint32_t *capacity,
+                       uint32_t more, size_t item)
+{
+    uint32_t size = *capacity > 0 ? *capacity : MEM_RING_FIRST, front = *capacity - *first;
+    char *old, *larger;
+
+    if (more <= *capacity - count)
+        return 0;
+    if (more > MEM_RING_MOST / item - count)
+        return PHX_ENOMEM;
+    while (size < count + more)
+        size *= 2;
+    if ((larger = phx__mem_get(m, size * item)) == NULL)
+        return PHX_ENOMEM;
+    memcpy(&old, ring, sizeof old);
+    front = front < count ? front : count;
+    if (count > 0) {
+        memcpy(larger, old + *first * item, front * item);
+        memcpy(larger + front * item, old, (count - front) * item);
+    }
+    phx__mem_put(m, old, *capacity * item);
+    memcpy(ring, &larger, sizeof larger);
+    *first = 0;
+    *capacity = size;
     return 0;
 }

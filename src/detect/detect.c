@@ -197,17 +197,6 @@ static void detect_fill_monitors(struct phx__detect *d)
         detect_add_monitor(d, l);
 }
 
-/* One step of reservoir sampling, for the newest link. */
-static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
-{
-    if (d->monitors >= d->limits.monitors
-        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
-        detect_add_monitor(d, l);
-    }
-    detect_fill_monitors(d);
-}
-
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
 static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
@@ -235,11 +224,9 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
 static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
                                      uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    n->ground = (uint8_t)ground;
-    n->accuser = accuser;
-    n->accused_at = detect_clock(d, now);
+    d->at[node].ground = (uint8_t)ground;
+    d->at[node].accuser = accuser;
+    d->at[node].accused_at = detect_clock(d, now);
 }
 
 /* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
@@ -412,12 +399,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
                       const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->timers = timers;
-    d->rnd = rnd;
-    d->limits = *limits;
-    d->ops = *ops;
+    *d = (struct phx__detect){ .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops };
 }
 
 /* The owner frees the timers with their heap. */
@@ -517,7 +499,13 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    detect_draw_monitor(d, l);
+    /* One step of reservoir sampling, for the newest link. */
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
+    }
+    detect_fill_monitors(d);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;

@@ -28,14 +28,9 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
                     uint64_t first, uint64_t last)
 {
-    struct phx_lost *one;
-
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    one = &list->at[list->count++];
-    *one = *like;
-    one->range.first = first;
-    one->range.last = last;
+    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
     return 0;
 }
 
@@ -107,11 +102,7 @@ static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_li
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
                           uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->names = names;
-    l->since = since;
-    l->ctx = ctx;
+    *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
 void phx__names_lost_free(struct phx__names_lost *l)

@@ -49,13 +49,9 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
-    struct phx__card_part c;
+    struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
 
-    c.id = e->id;
-    c.incarnation = e->incarnation;
-    c.version = e->card_version;
-    c.total = e->card_size;
     for (c.offset = 0; c.offset < c.total; c.offset += c.size) {
         struct phx__link *l;
         c.data = e->card + c.offset;
@@ -144,29 +140,21 @@ static size_t frames_room(phx *p, uint32_t nbr)
 
 static void frames_request(phx *p, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__request q;
+    struct phx__request q = { p->ids.at[node], phx__route_dest(&p->route, node)->incarnation, seq };
 
-    if (d == NULL)
-        return;
-    q.id = p->ids.at[node];
-    q.incarnation = d->incarnation;
-    q.seq = seq;
     (void)phx__node_frames_send(p, nbr, PHX__REQUEST, 0, hops, &q); /* it is repeated */
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
-    struct phx__beat b;
+    struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
         return;
-    memset(&b, 0, sizeof b);
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
-    b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
@@ -208,14 +196,9 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
-            struct phx__summary_line s;
-            if (d == NULL)
-                continue;
-            s.id = p->ids.at[node];
-            s.incarnation = d->incarnation;
-            s.seq = d->seq;
-            s.hops = d->hops;
-            phx__wire_route_put_summary_line(&w, &s);
+            if (d != NULL)
+                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
+                                                     d->incarnation, d->seq, d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -224,10 +207,8 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
-                                        frames_summary };
-
-    *ops = own;
+    *ops = (struct phx__route_ops){ p, frames_update, frames_room, frames_request, phx__node_frames_beat,
+                                    frames_summary };
 }
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
@@ -248,8 +229,7 @@ int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int ga
 static void frames_drop_card(phx *p, struct phx__link *l)
 {
     phx__mem_put(&p->mem, l->card.data, l->card.capacity);
-    l->card.data = NULL;
-    l->card.total = l->card.size = l->card.capacity = 0;
+    memset(&l->card, 0, sizeof l->card);
 }
 
 static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -260,10 +240,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     if (c.offset == 0) {
         frames_drop_card(p, l);
-        l->card.total = c.total;
-        l->card.id = c.id;
-        l->card.version = c.version;
-        l->card.incarnation = c.incarnation;
+        l->card = (struct phx__link_card){ .total = c.total, .id = c.id, .version = c.version,
+                                           .incarnation = c.incarnation };
     }
     if (l->card.total == 0 || c.offset != l->card.size || c.total != l->card.total
         || c.version != l->card.version || c.incarnation != l->card.incarnation
@@ -396,18 +374,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
-/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
- * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
-static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
-{
-    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
-    if (!l->summary.taken)
-        return;
-    l->summary.asked &= !reply;
-    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
-    phx__route_summary_begin(&p->route);
-}
-
+/* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
+ * question of ours: it is work for us, and has us send what the peer says it lacks. */
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
@@ -417,7 +385,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        frames_begin_summary(p, l, reply);
+        l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
+    if (!l->summary.open && l->summary.taken) {
+        l->summary.asked &= !reply;
+        l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
+        phx__route_summary_begin(&p->route);
+    }
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         if (l->summary.taken)
             phx__route_summary_line(&p->route, l->peer, &s);

@@ -19,11 +19,7 @@ void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_
                             struct phx__rnd *rnd, const struct phx_detector *limits,
                             const struct phx__node_suspect_ops *ops)
 {
-    memset(s, 0, sizeof *s);
-    s->env = *env;
-    s->ops = *ops;
-    s->rnd = rnd;
-    s->limits = limits;
+    *s = (struct phx__node_suspect){ .env = *env, .ops = *ops, .rnd = rnd, .limits = limits };
     phx__map_init(&s->places, env->mem);
 }
 
@@ -102,25 +98,12 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
-    struct phx__suspect r;
+    struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
     if (!s->env.life(s->env.ctx, node, &r.incarnation, &r.seq))
         return;
-    r.id = s->env.ids->at[node];
-    r.accuser = s->env.ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
-}
-
-/* A new number says that we live, and the neighbour that asks gets it at once. */
-static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
-{
-    struct phx__request q;
-
-    q.id = r->id;
-    q.incarnation = r->incarnation;
-    q.seq = r->seq + 1;
-    s->ops.refute(s->env.ctx, from, &q);
 }
 
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
@@ -136,8 +119,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF) {
-        suspect_refute(s, from, &r);
+    if (node == PHX__SELF) { /* a new number says that we live, and the neighbour that asks gets it at once */
+        struct phx__request q = { r.id, r.incarnation, r.seq + 1 };
+        s->ops.refute(s->env.ctx, from, &q);
     } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
@@ -168,14 +152,12 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
-    struct phx__probe b;
+    struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
 
     while (s->ops.neighbour(s->env.ctx, n) != PHX__NONE)
         n++;
     if (n == 0)
         return;
-    b.subject = s->env.ids->at[node];
-    b.asker = s->env.ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);

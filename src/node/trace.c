@@ -24,13 +24,9 @@
 
 static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
-    struct phx__trace q;
+    struct phx__trace q = { it->out.target, t->env.ids->at[PHX__SELF], it->key, 0, 0, 0 };
     uint32_t next = t->env.way(t->env.ctx, &it->out.target);
 
-    memset(&q, 0, sizeof q);
-    q.target = it->out.target;
-    q.source = t->env.ids->at[PHX__SELF];
-    q.key = it->key;
     while (it->asked < upto) {
         it->hops[it->asked].rtt_us = UINT64_MAX;
         it->hops[it->asked].hops = -1;
@@ -112,10 +108,8 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
     if (a->number > it->asked || hop->rtt_us != UINT64_MAX
         || (a->distance == 0) != phx__id_equal(&a->source, &it->out.target))
         return;
-    hop->id = a->source;
-    hop->rtt_us = now - it->sent_at[a->number - 1];
-    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
-    hop->why = a->why;
+    *hop = (struct phx_hop){ a->source, now - it->sent_at[a->number - 1],
+                             a->distance == PHX__UNREACHABLE ? -1 : a->distance, a->why };
     if (hop->hops <= 0 && (it->end == 0 || a->number < it->end)) {
         it->end = a->number;
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
@@ -131,16 +125,13 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
 
 int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token, uint64_t now)
 {
-    struct phx__node_trace_item it;
+    /* The next step begins it: only then is the time known. */
+    struct phx__node_trace_item it = { .out = { .target = *target, .token = token }, .until = now };
 
     if (t->ops.distance(t->env.ctx, phx__id_find(t->env.ids, target)) < 0)
         return PHX_ENOTFOUND;
     if (t->count == TRACE_MAX)
         return PHX_ELIMIT;
-    memset(&it, 0, sizeof it);
-    it.out.target = *target;
-    it.out.token = token;
-    it.until = now; /* the next step begins it: only then is the time known */
     if (t->ops.random(t->env.ctx, &it.key, sizeof it.key) != 0)
         return PHX_EIO;
     if (phx__mem_grow(t->env.mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
@@ -160,19 +151,15 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 {
     uint32_t node = phx__id_find(t->env.ids, &q->target), way = t->env.way(t->env.ctx, &q->source);
     int hops = t->ops.distance(t->env.ctx, node);
-    struct phx__trace a;
+    struct phx__trace a = { q->source, t->env.ids->at[PHX__SELF], q->key, q->number,
+                            (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE), PHX_ENOTFOUND };
 
-    if (t->paid < now)
-        t->paid = now;
+    t->paid = t->paid > now ? t->paid : now;
     if (t->paid + TRACE_EACH > now + TRACE_BURST)
         return;
     t->paid += TRACE_EACH;
-    a.target = q->source;
-    a.source = t->env.ids->at[PHX__SELF];
-    a.key = q->key;
-    a.number = q->number;
-    a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
-    a.why = hops >= 0 ? t->ops.why(t->env.ctx, node) : PHX_ENOTFOUND;
+    if (hops >= 0)
+        a.why = t->ops.why(t->env.ctx, node);
     (void)t->env.send(t->env.ctx, way == PHX__NONE ? from : way, PHX__TRACE, (int)PHX__TRACE_ANSWER,
                       t->env.hop_limit, &a);
 }
@@ -216,9 +203,7 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
 int phx__node_trace_init(struct phx__node_trace *t, const struct phx__node_env *env,
                          const struct phx__node_trace_ops *ops)
 {
-    memset(t, 0, sizeof *t);
-    t->env = *env;
-    t->ops = *ops;
+    *t = (struct phx__node_trace){ .env = *env, .ops = *ops };
     return phx__timer_new(env->timers, PHX__TIMER_TRACE, 0, &t->timer);
 }
 

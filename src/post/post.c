@@ -105,18 +105,12 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
     if (post_join(p, m))
         return 0;
-    memset(&message, 0, sizeof message);
+    message = (struct phx__message){
+        .to = m->to, .from = m->from, .tag = m->tag, .token = m->token, .iov = m->iov,
+        .iov_count = m->iov_count, .limit = phx__post_box_limit(p, m->time_limit_us)
+    };
     if ((err = post_measure(p, m, &message.size)) != 0)
         return err;
-    message.to = m->to;
-    message.from = m->from;
-    message.tag = m->tag;
-    message.token = m->token;
-    message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
-        message.limit = *p->ops.now + m->time_limit_us;
-    message.iov = m->iov;
-    message.iov_count = m->iov_count;
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
