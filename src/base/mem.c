@@ -116,8 +116,7 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
     if (p == NULL)
         return NULL;
     m->used = m->used - old_size + new_size;
-    if (m->used > m->peak)
-        m->peak = m->used;
+    m->peak = PHX__MAX(m->used, m->peak);
     return p;
 }
 
@@ -239,12 +238,9 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     PHX_ASSERT(item > 0);
     if (need <= *capacity)
         return 0;
-    if (more < need)
-        more = need;
-    if (more < MEM_FIRST_ITEMS)
-        more = MEM_FIRST_ITEMS;
-    if (more > UINT32_MAX)
-        more = UINT32_MAX;
+    more = PHX__MAX(more, need);
+    more = PHX__MAX(more, MEM_FIRST_ITEMS);
+    more = PHX__MIN(more, UINT32_MAX);
     if (more > SIZE_MAX / item)
         return PHX_ENOMEM;
     new_size = (size_t)more * item;

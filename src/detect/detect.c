@@ -83,11 +83,6 @@ static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-static uint64_t detect_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The host's clock, held where it was if it ran backwards since the step began. */
 static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
@@ -123,7 +118,7 @@ static uint64_t detect_interval(const struct phx__detect *d, const struct phx__d
 /* When something must be sent: as often as the limits say, and not later than announced. */
 static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
+    return l->beat_now ? 0 : detect_sum(l->sent_at, PHX__MIN(detect_interval(d, l), l->promised_us));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -137,10 +132,10 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
     uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
     if (l->asked)
-        check = detect_least(check, l->answer_by);
+        check = PHX__MIN(check, l->answer_by);
     if (l->used)
-        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
-    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+        check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
     phx__timer_set(d->timers, l->timer, at);
@@ -442,13 +437,12 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
 static void detect_stall(struct phx__detect *d, uint64_t now)
 {
     uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
+    uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
 
     d->stalled += gap;
     d->blind = 1;
     d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    if (grace > d->grace)
-        d->grace = grace;
+    d->grace = PHX__MAX(grace, d->grace);
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -459,7 +453,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2))
         detect_stall(d, now);
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)

@@ -148,8 +148,7 @@ uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, u
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) < first)
-            first = dial_addr_rest(&at[i], rest);
+        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 

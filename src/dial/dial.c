@@ -339,8 +339,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < DIAL_DEAD_ROUNDS)
-            t->failures = DIAL_DEAD_ROUNDS;
+        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)

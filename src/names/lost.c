@@ -45,8 +45,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
         uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
-        if (around.last > last)
-            around.last = last;
+        around.last = PHX__MIN(around.last, last);
         if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == last)
@@ -197,10 +196,8 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
         if (n >= capacity)
             continue;
         out[n] = now->at[i];
-        if (out[n].range.first < first)
-            out[n].range.first = first;
-        if (out[n].range.last > last)
-            out[n].range.last = last;
+        out[n].range.first = PHX__MAX(out[n].range.first, first);
+        out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
     return n;
 }

@@ -5,13 +5,6 @@
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
 int phx__node_text_end(const struct phx__text *t)
 {
     if (t->capacity > 0)
@@ -119,7 +112,7 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     }
     g->count += level < PHX_LOG_DEBUG;
     g->lines[g->used++] = (char)level;
-    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -196,12 +189,8 @@ void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= NODE_REST_MOST)
-        past->rests = 0;
+    *past = (struct phx__history){ n->received_at + p->detect.stalled, p->now, reason, l->peer,
+                                   p->now - l->since < NODE_REST_MOST ? past->rests : 0 };
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)

@@ -5,12 +5,11 @@
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Text for people, at most capacity bytes with the final NUL. */
+/* Text for people, at most capacity bytes with the final NUL. It begins with size 0. */
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
 };
-PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
 /* In a format %s is a string and %u a uint64_t; nothing else. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */

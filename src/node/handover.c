@@ -181,8 +181,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
-        if (it->at < next)
-            next = it->at;
+        next = PHX__MIN(it->at, next);
     }
     phx__timer_set(h->env.timers, h->timer, next);
 }

@@ -94,8 +94,7 @@ void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
             trace_finish(t, i - 1, it->out.result);
     }
     for (i = 0; i < t->count; i++)
-        if (t->at[i].until < next)
-            next = t->at[i].until;
+        next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
 

@@ -305,14 +305,9 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* Links and TLS use the keys where they are. */
 static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    uint32_t i;
-
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
-    for (i = 0; i < count; i++) {
-        p->set.keys[i].data = keys[i].data;
-        p->set.keys[i].size = keys[i].size;
-    }
+    p->set.keys = keys;
     p->set.key_count = count;
     phx__dial_moved(&p->dial);
     phx__link_hello_rekey(&p->set);

@@ -590,8 +590,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 {
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
+    count = PHX__MIN(count, OS_IOV_MAX);
     do
         n = readv(handle, iov, count);
     while (n < 0 && errno == EINTR);

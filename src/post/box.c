@@ -329,8 +329,7 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
+    b->retry_us = PHX__MIN(b->retry_us, BOX_RETRY_MOST);
     b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);

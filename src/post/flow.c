@@ -377,8 +377,7 @@ struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
     if (o->sent == o->base + o->count)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    if (credit > o->allowed)
-        credit = o->allowed;
+    credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
     if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
         return NULL;
@@ -437,8 +436,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    if (o->rto > FLOW_RTO_MAX)
-        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
+    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
@@ -459,8 +457,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    if (o->allowed > o->own)
-        o->allowed = o->own;
+    o->allowed = PHX__MIN(o->allowed, o->own);
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);

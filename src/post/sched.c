@@ -137,10 +137,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
-    if (peer->out.rto_at < at)
-        at = peer->out.rto_at;
-    if (peer->out.limit_at < at)
-        at = peer->out.limit_at;
+    at = PHX__MIN(peer->out.rto_at, at);
+    at = PHX__MIN(peer->out.limit_at, at);
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))

@@ -134,8 +134,7 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
     if (pin->certs > 0)
         return;
-    if (size > room)
-        size = room;
+    size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
 }
