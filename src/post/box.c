@@ -77,7 +77,7 @@ void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int re
 void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
 {
     uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__outcome *o;
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
 
     if (result != PHX_OK && m->token == 0 && m->limit != 0)
         phx__post_box_lost(p, 1 + m->rest, m->to, result);
@@ -87,13 +87,9 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
-    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = m->token;
-    o->result = result;
-    o->multicast = m->multicast;
-    o->to = m->to;
-    o->tag = m->tag;
-    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
 }
 
 int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
@@ -151,7 +147,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     uint64_t epoch;
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
@@ -333,8 +329,7 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
+    b->retry_us = PHX__MIN(b->retry_us, BOX_RETRY_MOST);
     b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
@@ -464,6 +459,12 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
         return size <= p->limits.hold_bytes;
     return p->store.held_bytes < p->limits.hold_bytes
         && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
+}
+
+uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
+{
+    return time_limit_us == 0 || time_limit_us >= PHX__NEVER - *p->ops.now ? PHX__NEVER
+                                                                           : *p->ops.now + time_limit_us;
 }
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
@@ -804,16 +805,10 @@ static void box_expire_held(struct phx__post *p)
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 {
-    struct phx__post_peer *peer;
+    struct phx__post_peer *peer = kind == (int)PHX__TIMER_POST ? phx__post_sched_find(p, arg) : NULL;
 
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (arg == 0)
-            box_expire_held(p);
-        else
-            box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, arg);
+    if (kind == (int)PHX__TIMER_POST_HOLD)
+        (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
     if (phx__post_sched_due(p, peer))

@@ -63,8 +63,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 
     if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
         return NULL;
-    b = phx__mem_zero(s->mem, sizeof *b);
-    if (b == NULL)
+    if ((b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -154,8 +153,7 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     if (q == NULL)
         return NULL;
     q->message = *m;
-    q->message.body = phx__post_flow_body(s->mem, m);
-    if (q->message.body == NULL) {
+    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
         phx__mem_put(s->mem, q, sizeof *q);
         return NULL;
     }
@@ -220,8 +218,7 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
 
     if (phx__map_get(&s->waiting, name) != UINT32_MAX)
         return 0;
-    w = phx__mem_get(s->mem, sizeof *w);
-    if (w == NULL)
+    if ((w = phx__mem_get(s->mem, sizeof *w)) == NULL)
         return PHX_ENOMEM;
     if (phx__map_put(&s->waiting, name, 0) != 0) {
         phx__mem_put(s->mem, w, sizeof *w);

@@ -326,8 +326,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
         return;
     if (now >= r->rise.at + ROUTE_RISE)
         r->rise.from = d->incarnation;
-    if (life > r->rise.from + ROUTE_RISE_MOST)
-        life = r->rise.from + ROUTE_RISE_MOST;
+    life = PHX__MIN(life, r->rise.from + ROUTE_RISE_MOST);
     if (life > d->incarnation) {
         route_renew(r, life, d->seq);
         r->rise.at = now;
@@ -456,8 +455,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_make_offer(&r->table, d, nbr);
-        if (h == NULL)
+        if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
@@ -611,8 +609,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
-            n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
+        n->summary_wait = PHX__MIN(n->summary_wait, ROUTE_SUMMARY_WAIT_MAX);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);

@@ -8,16 +8,16 @@
 #include "wire/route.h"
 
 struct phx__route_ops {
-    void *ctx;
+    phx *ctx;
     /* Sends entries to a neighbour as one message. */
-    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    void (*update)(phx *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
-    size_t (*room)(void *ctx, uint32_t nbr);
-    void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
+    size_t (*room)(phx *ctx, uint32_t nbr);
+    void (*request)(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
-    void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
+    void (*beat)(phx *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
     /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
-    void (*summary)(void *ctx, uint32_t nbr, int reply);
+    void (*summary)(phx *ctx, uint32_t nbr, int reply);
 };
 
 /* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
