@@ -154,7 +154,8 @@ uint64_t phx__node_door_due(phx *p)
 
 int phx__node_door_waits(phx *p, struct phx__link *l)
 {
-    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+    /* It waits until it is answered: its first words may come in pieces. */
+    if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
         return 0;
     p->links.door.waiting += !l->in.turn;
     l->in.turn = 1;
