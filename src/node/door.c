@@ -75,9 +75,13 @@ void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
+    uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
+
     if (p->links.door.room == 0)
         p->links.door.more_after = DOOR_MORE_AFTER;
-    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+    else if (open > p->links.door.room) /* it has not come down yet: the same shortage */
+        room = p->links.door.room;
+    door_set_room(p, room);
 }
 
 /* ---- A full hub ------------------------------------------------------------------------------ */

@@ -3,6 +3,8 @@
 
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
+#else
+#include "node/state.h"
 #endif
 
 #include "nodes.h"
@@ -56,6 +58,24 @@ static void test_adopt(void)
     finish_all(n, 2);
 }
 
+/* Goal: one shortage of descriptors lowers the room once, though links go one by one and each attempt fails
+ * meanwhile; the next shortage, below that room, lowers it again (promise 36). */
+static void test_shortage(void)
+{
+    static phx p;
+    uint32_t *room = &p.links.door.room;
+
+    p.cfg.max_links = p.cfg.max_accepts = 1024;
+    for (p.links.handles.count = 200; p.links.handles.count > 192; p.links.handles.count--)
+        phx__node_door_is_short(&p);
+    ok(*room == 192, "eight below the links that there were at first: %u", *room);
+    phx__node_door_is_short(&p);
+    ok(*room == 184, "and below those that there were when they ran out again: %u", *room);
+    p.links.handles.count = 3;
+    phx__node_door_is_short(&p);
+    ok(*room == 16, "but never below sixteen: %u", *room);
+}
+
 /* [::ffff:127.0.0.1] is no address that a socket of version 6 alone can have. */
 static void test_mapped(void)
 {
@@ -65,7 +85,8 @@ static void test_mapped(void)
 }
 
 static const struct test tests[] = {
-    {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped}, {NULL, NULL},
+    {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped},
+    {"shortage", test_shortage}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)
