@@ -76,8 +76,8 @@ static void test_shortage(void)
     ok(*room == 16, "but never below sixteen: %u", *room);
 }
 
-/* Goal: max_accepts is a limit also for those that know nobody else, beyond which only a few guests get in, and
- * what the node dials itself makes no place for more of them. Method: lonely newcomers are let in as long as
+/* Goal: max_accepts is a limit also for those that know nobody else, beyond which only a few get in, and what
+ * the node dials itself makes no place for more of them. Method: lonely newcomers are let in as long as
  * there is room, and then some links go. */
 static void test_guests(void)
 {
