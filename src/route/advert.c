@@ -244,7 +244,8 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
 /* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was. All destinations have their turn, however often the first ones change. */
+ * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
+ * however often the first ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
@@ -253,14 +254,12 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
-        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
-        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+        const struct phx__dest *d = &r->table.at[v];
+        size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
+        int lost = d->hops == PHX__UNREACHABLE;
+        if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
-        if (*room == 0) {
-            n->from = failed ? n->from : v;
-            return 1;
-        }
-        if (size > *room && *room < ADVERT_ROOM_LARGE) {
+        if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
             n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
             continue;
@@ -275,23 +274,25 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
-    uint32_t count = 0;
+    uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
+    int full = room == 0 && n->dirty > 1;
 
-    if (room == 0 && n->dirty > 1)
-        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    if (n->dirty && !delegated)
+    if (n->dirty && !delegated && !full)
         failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
-    n->dirty = failed ? 2 : 0;
-    n->relinked = 0;
+    if (full)
+        n->from = from;
+    else
+        n->relinked = 0;
+    n->dirty = failed || full ? 2 : 0;
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
