@@ -67,8 +67,8 @@ static void test_hub_limits(void)
 static void test_unhub(void)
 {
     /* Goal: a hub that is forgotten is dialled no more, whatever it was doing, and others go on. Method:
-     * three hubs, each forgotten in another state: at rest, being dialled, waiting behind a full set of dials; a
-     * linked one; and one that comes back. */
+     * three hubs, each forgotten in another state: at rest, being dialled, waiting behind a full set of
+     * dials; a linked one; and one that comes back. */
     struct rig *r = rig_new(10, 1, 18);
     uint32_t node = rig_node(r);
     struct phx_address a[3], both[2];
