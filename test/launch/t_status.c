@@ -72,7 +72,7 @@ static void test_lines(void)
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     la_status_say_errno(line, 4000000000u, longest, longest, ENOENT, 1);
-    ok(strlen(line) < LA_TEXT && strstr(line, strerror(ENOENT)) != NULL, "it says why however long the names");
+    ok(strlen(line) < LA_TEXT && strstr(line, strerror(ENOENT)) != NULL, "it says why, if names are long");
 }
 
 int main(void)
