@@ -11264,13 +11264,12 @@ static void route_gap_lost(struct phx__route *r, struct phx__route_nbr *n, uint3
         route_gap(r, n, node);
 }
 
-/* Neighbour n has lost the node of this hash. If we have lost it, too, nobody needs an update. If not, updates
- * that we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
     uint32_t node = phx__id_find_hash(r->ids, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
-
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
     route_gap(r, n, node | PHX__GAP_THEIRS);
@@ -24279,8 +24278,9 @@ void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
         *cfg = (struct phx_config){
             .cluster = "phoenix", .relay = 1, .same_host = 1, .log_level = PHX_LOG_INFO,
             .max_message = 16u << 20, .window = 4u << 20, .hold_bytes = 16u << 20,
-            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64, .max_accepts = 4096, .hop_limit = 16,
-            .step_bytes = 256u << 10, .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
+            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64,
+            .max_accepts = 4096, .hop_limit = 16, .step_bytes = 256u << 10,
+            .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
             .retry_max_us = 30 * PHX__SECOND, .detector = api_presets[PHX_PRESET_DEFAULT]
         };
     cfg->size = size;
