@@ -130,6 +130,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
+    phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
@@ -772,6 +773,7 @@ static int links_up(phx *p, struct phx__link *l)
         phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
+    phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),

@@ -29,7 +29,8 @@
  * for each message an ack could end inside a record, and ten thousands would need a return each when their
  * name has moved.
  *
- * When a message is withdrawn, the heads behind it get new numbers: O(queue), for a rare call.
+ * When a message is withdrawn, the heads behind it get new numbers. That is done for many at a time: when one
+ * of them is next, or when half of the queue is withdrawn.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
@@ -102,7 +103,8 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= flow_frame_size(&r);
+        o->bytes -= r.gone ? 0 : flow_frame_size(&r);
+        o->gone -= r.gone;
         if (o->base + o->count < o->sent) {
             o->sent--;
             o->flying -= flow_frame_size(&r);
@@ -369,11 +371,13 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 /* ---- Emitting and acknowledging */
 
-struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
+struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
 
+    if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
+        phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
@@ -498,6 +502,25 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+uint32_t phx__post_flow_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
 /* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
@@ -528,17 +551,29 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
     return tail != NULL ? 0 : PHX_ENOMEM;
 }
 
+void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
+{
+    struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+    o->bytes -= flow_frame_size(r);
+    o->gone++;
+    r->gone = 1;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
     struct phx__writer w;
 
+    if (o->gone == 0)
+        return;
+    o->gone = 0;
+    o->sweeps++;
     o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;

@@ -249,7 +249,7 @@ void phx__post_free(struct phx__post *p)
 
         /* A release function may cancel, and so close this mailbox or another. */
         if (b->head != NULL)
-            phx__post_store_drop(&p->store, b, NULL);
+            phx__post_store_drop(&p->store, b, b->head);
         else
             phx__post_store_close(&p->store, b);
     }

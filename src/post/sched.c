@@ -414,7 +414,7 @@ static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__b
 }
 
 /* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
-static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
     const struct phx__flow_record *q = phx__post_flow_peek(o);

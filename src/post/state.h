@@ -100,6 +100,7 @@ struct phx__post_peer {
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
+    uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
     struct phx__waiter *waiters;
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;

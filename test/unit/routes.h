@@ -71,6 +71,7 @@ struct host {
     struct world *w;
     uint32_t rank;
     int alive;
+    int full; /* no link has room for news */
     struct test_heap heap;
     struct phx_alloc alloc;
     struct phx__mem mem;
@@ -235,8 +236,10 @@ static inline void host_update(phx *ctx, uint32_t nbr, const struct phx__entry *
 
 static inline size_t host_room(phx *ctx, uint32_t nbr)
 {
-    (void)ctx, (void)nbr;
-    return SIZE_MAX;
+    const struct host *h = (const struct host *)ctx;
+
+    (void)nbr;
+    return h->full ? 0 : SIZE_MAX;
 }
 
 static inline void host_request(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
