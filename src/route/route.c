@@ -49,7 +49,6 @@
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
@@ -64,9 +63,8 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+/* In destinations passed: to check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
-/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
