@@ -63,7 +63,7 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: to check whether a neighbour needs an entry; a frame of its own towards an owner. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
 #define ROUTE_TELL_COST 512u
 
