@@ -171,14 +171,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 

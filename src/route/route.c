@@ -210,15 +210,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    uint32_t i;
+    const struct phx__offer *h, *end = offer + d->offer_count;
 
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
+    for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
-    }
     return best;
 }
 
@@ -239,17 +237,6 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers the destination: asks a few neighbours, others each time. */
-static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
-{
-    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
-
-    for (i = 0; i < count && i < r->nbr_count; i++) {
-        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
-    }
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -259,12 +246,15 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
+    uint32_t i;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_some(r, node, want, asks);
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+        for (i = 0; i < 2u << asks && i < r->nbr_count; i++)
+            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
+                               r->hop_limit);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -718,18 +708,12 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
-    struct phx__entry e;
+    const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
+                                  .card_version = h->card };
 
     if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > r->table.at[nbr].card_version)
-        return 0;
-    memset(&e, 0, sizeof e);
-    e.id = r->ids->at[nbr];
-    e.incarnation = h->incarnation;
-    e.seq = h->seq;
-    e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, now);
+    return h->card > r->table.at[nbr].card_version ? 0 : phx__route_entry(r, nbr, &e, now);
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
@@ -972,16 +956,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 {
     struct phx__dest *self;
 
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    r->ids = ids;
-    r->timers = timers;
-    r->rnd = rnd;
-    r->ops = *ops;
-    r->hop_limit = hop_limit;
-    r->relay = 1;
-    r->delegate = PHX__NONE;
-    r->table.mem = mem;
+    *r = (struct phx__route){ .mem = mem, .ids = ids, .timers = timers, .rnd = rnd, .ops = *ops, .relay = 1,
+                              .hop_limit = hop_limit, .delegate = PHX__NONE, .table = { .mem = mem } };
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
