@@ -306,13 +306,11 @@ static int step_changed(phx *p, uint32_t node)
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
-    uint32_t node;
-
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
     p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
     p->news.card_late = p->news.owner_late = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
         p->news.card_stale |= changed > 0;
