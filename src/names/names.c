@@ -97,9 +97,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -198,11 +197,10 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -227,11 +225,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -262,9 +259,7 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -455,9 +450,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;

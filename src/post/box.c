@@ -290,11 +290,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -595,10 +593,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
+    for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
@@ -636,12 +633,11 @@ static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *a
 {
     struct phx__queued *q;
     int found = 0;
-    uint32_t i;
 
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
-    for (i = 0; i < p->store.count; i++)
+    for (uint32_t i = 0; i < p->store.count; i++)
         for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
             phx__post_store_note(&p->store, q);
             if (q->message.token == token) {
@@ -826,10 +822,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -933,12 +928,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -963,7 +956,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -972,7 +964,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)

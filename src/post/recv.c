@@ -633,10 +633,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;

@@ -430,13 +430,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
