@@ -704,14 +704,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-<<<<<<< HEAD
     r->pace.shrunk--; /* other losses of this flush are not named */
-=======
-    r->pace.shrunk--;
-    for (uint32_t v = 0; v < r->lost.count; v++)
-        if (r->lost.at[v] == phx__id_hash(&r->ids->at[nbr]))
-            r->lost.at[v--] = r->lost.at[--r->lost.count];
->>>>>>> w-size
     return 0;
 }
 
@@ -763,14 +756,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
-<<<<<<< HEAD
-    for (i = 0, n = r->nbrs; i < r->nbr_count; i++, n++)
+    n = r->nbrs;
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-=======
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        route_gap_lost(r, &r->nbrs[i], nbr);
->>>>>>> w-size
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
         r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
