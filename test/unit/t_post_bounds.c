@@ -260,6 +260,33 @@ static void test_little_room(void)
     }
 }
 
+static void test_large_beside(void)
+{
+    /* Goal: a message above what a neighbour may bring at once keeps no smaller one away that the neighbour
+     * brings, nor they it; of each kind there is as much as before. Method: 8 MiB, of which it may bring a
+     * 32nd: one of 4 MiB stops after its first fragment, some of 100,000 bytes begin; and the other way. */
+    int order;
+
+    for (order = 0; order < 2; order++) {
+        struct world *w = limited(8u << 20);
+        struct node *n = &w->node[2];
+        size_t small;
+        int i;
+
+        for (i = 0; i < 2 && order == 0; i++)
+            begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
+        for (i = 0; i < 4; i++)
+            begin_message(w, 10 + i, 1, SMALL, 50000, 100000);
+        small = n->post.recv.bytes - (order == 0 ? (size_t)1 << 20 : 0);
+        for (i = 0; i < 2 && order == 1; i++)
+            begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
+        ok(small == 200000 && n->post.recv.bytes == small + (1u << 20), "a large one and small ones: %u, %u",
+           (unsigned)small, (unsigned)n->post.recv.bytes);
+        turns(w, 130, PHX__SECOND);
+        ok(n->post.recv.bytes == 0 && world_free(w), "given up after a while");
+    }
+}
+
 static void test_slow(void)
 {
     /* Goal: a message that comes slowly comes, also when its retransmissions take most of the way; one that
@@ -300,6 +327,7 @@ int main(void)
     test_time_limit_half();
     test_little();
     test_little_room();
+    test_large_beside();
     test_slow();
     return test_end();
 }
