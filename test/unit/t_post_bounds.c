@@ -160,6 +160,31 @@ static void test_time_limit(void)
     ok(w->content_errors == 0 && world_free(w), "all is well");
 }
 
+static void test_time_limit_memory(void)
+{
+    /* Goal: the same without memory for it: then it ends later, and is freed all the same. Method: no
+     * allocation succeeds for two seconds. */
+    struct world *w = limited(0);
+    struct node *n = &w->node[0];
+    size_t used;
+
+    w->frozen = 1;
+    check(send_size(n, BIG, 2000000, 1, 500000, 0) == 0, "sent");
+    turns(w, 5, 1000);
+    used = n->mem.used;
+    n->mem.limit = used;
+    turns(w, 100, 20000);
+    n->mem.limit = 0;
+    turns(w, 100, 20000);
+    ok(w->token[1].result == PHX_EEXPIRED && w->token[1].count == 1, "it has expired, once");
+    cut(w, 0, 2);
+    ok(n->post.pending.bytes < 100 && used - n->mem.used >= 1900000, "%u bytes are pending, %u were freed",
+       (unsigned)n->post.pending.bytes, (unsigned)(used - n->mem.used));
+    w->frozen = 0;
+    turns(w, 500, 1000);
+    ok(seen[BIG] == 0 && n->post.pending.count == 0 && world_free(w), "nothing of it is left");
+}
+
 static void test_time_limit_half(void)
 {
     /* Goal: the same where half of the message has been acknowledged, or half came in its first form and the
@@ -324,6 +349,7 @@ int main(void)
     test_room_of_small();
     test_grown_tables();
     test_time_limit();
+    test_time_limit_memory();
     test_time_limit_half();
     test_little();
     test_little_room();
