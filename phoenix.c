@@ -1889,7 +1889,7 @@ PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct 
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
-    uint32_t winner; /* node */
+    struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
 struct phx__names {
     struct phx__mem *mem;
@@ -2907,7 +2907,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
+    int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
@@ -3039,6 +3040,9 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
 PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* May the neighbour that brings this message begin with that much memory of ours? */
+PHX_PRIVATE int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in,
+                                          size_t size);
 /* So much memory of ours is for the message that is being assembled. */
 PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
 /* That message, if there is one, is over; a link that still reads into it finds it retired. */
@@ -12931,25 +12935,26 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
- * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
- * whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. This room does not
+ * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
- * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
- * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
- * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
+ * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
+ * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
+ * counts only where it is alive and in the way: what is left when it has gone is low again. Epochs end at
+ * UINT64_MAX - 1, and a higher one in a card counts as that: against such a claim of a higher id
+ * phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-/* Above it an epoch is not remembered. */
+/* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
+#define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -12988,7 +12993,7 @@ static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint
 
     one->range.first = first;
     one->range.last = last;
-    one->winner = winner;
+    one->winner = n->ids->at[winner];
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -13109,9 +13114,11 @@ static void names_join(struct phx__names_of *own)
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
-    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+    int counts = epoch <= NAMES_EPOCH_ROOM && epoch <= n->epoch_max + NAMES_EPOCH_LEAP;
+
+    if (counts && epoch > n->epoch_max)
         n->epoch_max = epoch;
-    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+    n->beyond |= !counts;
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
@@ -13211,7 +13218,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
+    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -16428,6 +16435,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A message of which nothing has come for this long is given up, and must come again. It is far above
  * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
 #define SCHED_PART_IDLE (120 * PHX__SECOND)
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. One that is larger by itself is not counted, and waits for another such one. */
+#define SCHED_BROUGHT_MOST ((size_t)256 << 20)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -16995,12 +17005,29 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+static size_t sched_brought_most(const struct phx__post *p)
+{
+    return p->mem->limit == 0 ? SCHED_BROUGHT_MOST : p->mem->limit / 32;
+}
+
+int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    const struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t most = sched_brought_most(p);
+
+    if (by == NULL || in->message.size > most)
+        return by == NULL || by->large == 0;
+    return by->brought == 0 || by->brought + size <= most;
+}
+
 void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
     struct phx__post_peer *by = phx__post_sched_find(p, in->by);
 
     p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
+    if (by != NULL && in->message.size > sched_brought_most(p))
+        by->large = size > 0 || (by->large && in->booked == 0);
+    else if (by != NULL) /* it may be another one by now */
         by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
     in->booked = size;
 }
@@ -17787,21 +17814,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return member;
 }
 
-/* 1: it was one of a multicast's. */
-static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
-{
-    return at->queued != NULL ? box_cancel_queued(p, at->queued)
-                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
-}
-
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     struct phx__token_at at;
+    int member;
 
     if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_cancel(p, &at) && box_find(p, token, &at))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
@@ -17835,8 +17858,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -17844,8 +17868,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -17855,6 +17882,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -17874,8 +17902,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -18251,9 +18279,6 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -18345,8 +18370,7 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -18354,7 +18378,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -23209,10 +23233,10 @@ static void step_report_lost(phx *p)
 
     while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
         }
     }
 }
