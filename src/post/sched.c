@@ -184,9 +184,8 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
-        return NULL;
-    if ((peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0
+        || (peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -202,11 +201,9 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    peer->out.mem = p->mem;
-    peer->out.target = p->ids->at[node];
-    peer->out.source = p->ids->at[PHX__SELF];
-    peer->out.hops = p->limits.hop_limit;
-    peer->out.own = p->limits.window;
+    peer->out = (struct phx__flow_out){ .mem = p->mem, .target = p->ids->at[node],
+                                        .source = p->ids->at[PHX__SELF], .hops = p->limits.hop_limit,
+                                        .own = p->limits.window };
     phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
@@ -651,8 +648,8 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
     peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
+    peer->ack.stuck = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
