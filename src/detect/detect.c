@@ -306,7 +306,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, 1);
+    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
     if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
@@ -358,18 +358,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     return l;
 }
 
-/* The heartbeats that would have been due since the last one if nothing else had been sent. */
-static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
-{
-    uint64_t interval = detect_interval(d, l), count;
-
-    if (now < l->beat_at)
-        return;
-    count = (now - l->beat_at) / interval + 1;
-    l->beat_at = detect_sum(l->beat_at, count * interval);
-    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
-}
-
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_check_silence(d, node, now);
@@ -380,8 +368,10 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else if (l != NULL) {
-        detect_count_saved(d, l, now);
+    } else if (l != NULL && now >= l->beat_at) { /* heartbeats were due, if nothing else had been sent */
+        uint64_t interval = detect_interval(d, l), count = (now - l->beat_at) / interval + 1;
+        l->beat_at = detect_sum(l->beat_at, count * interval);
+        *(l->monitor ? &d->saved : &d->saved_insurance) += count;
     }
     if (l != NULL)
         detect_set_timer(d, l, now);

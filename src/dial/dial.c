@@ -611,9 +611,8 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
                              .head = PHX__NONE, .tail = PHX__NONE };

@@ -206,16 +206,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     return s->spare != NULL ? s->block : NULL;
 }
 
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
-}
-
 /* As phx__link_read, if a large message is being read into place: then *done. */
 static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *done)
 {
@@ -261,7 +251,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);
