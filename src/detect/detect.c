@@ -421,17 +421,6 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-static void detect_stall(struct phx__detect *d, uint64_t now)
-{
-    uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
-
-    d->stalled += gap;
-    d->blind = 1;
-    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    d->grace = PHX__MAX(grace, d->grace);
-}
-
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
     uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
@@ -440,8 +429,14 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2))
-        detect_stall(d, now);
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
+        uint64_t gap = now - d->last_step;
+        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap;
+        d->blind = 1;
+        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+        d->grace = PHX__MAX(grace, d->grace);
+    }
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;

@@ -5,7 +5,6 @@
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 #include "link/link.h"
-#include "link/place.h"
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -50,19 +49,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
-    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
-    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -78,7 +68,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 

@@ -38,7 +38,7 @@
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-#include "link/place.h"
+#include "link/state.h"
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */

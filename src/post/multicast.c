@@ -8,7 +8,7 @@
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-#include "post/multicast.h"
+#include "post/box.h"
 
 struct multicast_members {
     uint64_t *at;

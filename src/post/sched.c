@@ -294,8 +294,7 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
         return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -354,8 +353,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : sched_room(p, peer, size);
-    if (to == NULL)
+    if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
@@ -376,8 +374,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : sched_room(p, peer, room);
-    if (to == NULL) {
+    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
@@ -464,8 +461,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
         if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
-    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
-    if (head == NULL)
+    if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
