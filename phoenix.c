@@ -830,7 +830,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has; 0: none */
+    uint32_t have; /* mark of the other's card that it has; 0: none */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -1492,6 +1492,10 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
+/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
+ * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
+                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
 /* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
@@ -1885,7 +1889,7 @@ PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct 
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
-    uint32_t winner; /* node */
+    struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
 struct phx__names {
     struct phx__mem *mem;
@@ -2903,7 +2907,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
+    int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
@@ -3035,6 +3040,9 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
 PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* May the neighbour that brings this message begin with that much memory of ours? */
+PHX_PRIVATE int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in,
+                                          size_t size);
 /* So much memory of ours is for the message that is being assembled. */
 PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
 /* That message, if there is one, is over; a link that still reads into it finds it retired. */
@@ -4050,18 +4058,16 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
-    uint32_t i;
     void *p;
 
     size = mem_rounded(size);
-    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
-        p = m->spare[i].p;
         m->spare[i].size = 0;
         m->spare_bytes -= size;
         m->spare_uses++;
-        return p;
+        return m->spare[i].p;
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -4073,14 +4079,10 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
     uint32_t i;
 
     size = mem_rounded(size);
-    if (size < MEM_LARGE || size > m->spare_most) {
-        m->large -= size;
-        phx__mem_put(m, p, size);
-        return;
-    }
-    if (size > m->spare_most - m->spare_bytes)
+    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
+    if (i == 0 && size > m->spare_most - m->spare_bytes)
         phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
@@ -4095,9 +4097,7 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    uint32_t i;
-
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
@@ -4237,7 +4237,6 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 static int map_double(struct phx__map *m)
 {
     struct phx__map bigger = *m;
-    uint32_t i;
     size_t size;
 
     if (m->capacity >= MAP_MOST)
@@ -4247,7 +4246,7 @@ static int map_double(struct phx__map *m)
     if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
             bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
     }
@@ -4258,8 +4257,7 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
-    memset(m, 0, sizeof *m);
-    m->mem = mem;
+    *m = (struct phx__map){ .mem = mem };
 }
 
 void phx__map_free(struct phx__map *m)
@@ -4286,8 +4284,7 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i].key = key;
-    m->slots[i].value = value;
+    m->slots[i] = (struct phx__map_slot){ key, value };
     m->count++;
     return 0;
 }
@@ -4520,12 +4517,10 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 void phx__timer_fit(struct phx__timers *t)
 {
-    uint32_t h;
-
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
     t->free_list = PHX__NONE;
-    for (h = t->count; h-- > 0;) {
+    for (uint32_t h = t->count; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;
@@ -4648,10 +4643,9 @@ static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
              g = state[6], h = state[7], w[64], t1, t2;
-    int i;
 
     sha_schedule(w, p);
-    for (i = 0; i < 64; i += 8) {
+    for (int i = 0; i < 64; i += 8) {
         SHA_ROUND(a, b, c, d, e, f, g, h, i);
         SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
         SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
@@ -4725,7 +4719,6 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
-    size_t i;
 
     memset(pad, 0, sizeof pad);
     if (size > sizeof pad) {
@@ -4735,11 +4728,11 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     } else if (size > 0) {
         memcpy(pad, key, size);
     }
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36; /* ipad */
     phx__sha_init(&h->inner);
     phx__sha_add(&h->inner, pad, sizeof pad);
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
@@ -4802,9 +4795,7 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    r->p = data;
-    r->left = size;
-    r->bad = 0;
+    *r = (struct phx__reader){ data, size, 0 };
 }
 
 const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
@@ -4868,9 +4859,8 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
 void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
@@ -4892,10 +4882,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
-    w->data = data;
-    w->size = 0;
-    w->capacity = capacity;
-    w->bad = 0;
+    *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
 
 /* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
@@ -5071,8 +5058,7 @@ static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
 
 void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
 {
-    memset(q, 0, sizeof *q);
-    q->mem = mem;
+    *q = (struct phx__slices){ .mem = mem };
 }
 
 void phx__buf_slices_free(struct phx__slices *q)
@@ -5189,9 +5175,7 @@ uint64_t phx__id_hash(const struct phx_id *id)
 
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
-    memset(ids, 0, sizeof *ids);
-    ids->mem = mem;
-    ids->limit = limit;
+    *ids = (struct phx__ids){ .mem = mem, .limit = limit };
 }
 
 void phx__id_free(struct phx__ids *ids)
@@ -5221,14 +5205,9 @@ uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
+    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
 
-    if (ids->slot_capacity == 0)
-        return PHX__NONE;
-    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
-        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
-            return ids->slots[i].index;
-    return PHX__NONE;
+    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
 }
 
 /* A table of another size. 0 or PHX_ENOMEM. */
@@ -5253,14 +5232,6 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     return 0;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
-{
-    uint32_t old = ids->slot_capacity;
-
-    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
-}
-
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
 static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
 {
@@ -5277,22 +5248,10 @@ static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
     ids->slots[hole].index = PHX__NONE;
 }
 
-/* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added rarely;
- * a free list would give the latest index instead of the lowest. */
-static uint32_t id_lowest_free(const struct phx__ids *ids)
-{
-    const uint8_t *hole;
-
-    if (ids->count == ids->size)
-        return ids->size;
-    hole = memchr(ids->used, 0, ids->size);
-    return (uint32_t)(hole - ids->used);
-}
-
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot;
+    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -5303,14 +5262,18 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     }
     if (ids->count >= ids->limit)
         return PHX_ELIMIT;
-    i = id_lowest_free(ids);
+    /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
+     * rarely; a free list would give the latest index instead of the lowest. */
+    i = ids->size;
+    if (ids->count < i)
+        i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || id_more_slots(ids) != 0)
+        || (ids->count >= old / 4 * 3 /* full */
+            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
     slot = id_slot(ids, hash);
-    ids->slots[slot].tag = (uint32_t)hash;
-    ids->slots[slot].index = i;
+    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -5348,9 +5311,8 @@ uint32_t phx__id_fit(struct phx__ids *ids)
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i;
 
-    for (i = 0; i < sizeof id->b; i++) {
+    for (size_t i = 0; i < sizeof id->b; i++) {
         out[2 * i] = digits[id->b[i] >> 4];
         out[2 * i + 1] = digits[id->b[i] & 15];
     }
@@ -5403,9 +5365,8 @@ static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    c = (char)(c | 0x20); /* lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
@@ -5486,8 +5447,7 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
     /* "::" stands for at least one group. */
     if (gap == SIZE_MAX ? n != 16 : n > 14)
         return 0;
-    if (gap == SIZE_MAX)
-        gap = n;
+    gap = PHX__MIN(gap, n);
     memset(ip, 0, 16);
     memcpy(ip, got, gap);
     memcpy(ip + 16 - (n - gap), got + gap, n - gap);
@@ -5496,12 +5456,10 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
 
 int phx__addr_numeric(const char *host, struct phx_address *out)
 {
-    struct phx_address a;
-
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
-    memset(&a, 0, sizeof a);
-    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    struct phx_address a = { .family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4 };
+
     if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
         return PHX_EADDRESS;
     *out = a;
@@ -5594,12 +5552,11 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 
 int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p;
+    struct phx__parsed p = { .path = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
     memset(out, 0, sizeof *out);
-    memset(&p, 0, sizeof p);
     if (text == NULL || strstr(text, "://") == NULL)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
@@ -5657,9 +5614,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
 
 static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             addr_put_text(w, ".");
         addr_put_number(w, ip[i], 10);
@@ -5823,13 +5778,11 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
 int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
-    struct phx_address got;
+    struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
     int good = 1;
 
     memset(a, 0, sizeof *a);
-    memset(&got, 0, sizeof got);
-    got.family = phx__buf_get_u8(r);
     if (got.family == PHX_IPV4 + ADDR_TLS || got.family == PHX_IPV6 + ADDR_TLS) {
         got.tls = 1;
         got.family = (uint8_t)(got.family - ADDR_TLS);
@@ -5877,10 +5830,7 @@ int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
 {
     PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    l->mem = mem;
-    l->salt = salt;
-    l->count = count;
-    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    *l = (struct phx__ratelimit){ mem, phx__mem_zero(mem, (count + 1) * sizeof *l->buckets), count, salt };
     return l->buckets == NULL ? PHX_ENOMEM : 0;
 }
 
@@ -5904,11 +5854,8 @@ static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
 uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
 {
     uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
+    uint16_t number = with_port ? a->port : 0;
+    const uint8_t port[3] = { (uint8_t)number, (uint8_t)(number >> 8), !with_port }; /* on all machines */
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = ratelimit_hash(h, a->path, strlen(a->path));
@@ -5939,14 +5886,9 @@ static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit 
     return NULL;
 }
 
-/* Does bucket a make room before bucket b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
-                          uint64_t now)
+static int ratelimit_stays(const struct phx__ratelimit_bucket *b, uint64_t now)
 {
-    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
-    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+    return b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
 }
 
 static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
@@ -5957,11 +5899,12 @@ static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, 
     if (bucket != NULL)
         return bucket;
     bucket = &l->buckets[first];
-    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&l->buckets[i], bucket, now))
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++) { /* a free one is at 0 */
+        int stays = ratelimit_stays(bucket, now), other = ratelimit_stays(&l->buckets[i], now);
+        if (other != stays ? stays : l->buckets[i].paid_at < bucket->paid_at)
             bucket = &l->buckets[i];
-    memset(bucket, 0, sizeof *bucket);
-    bucket->key = key;
+    }
+    *bucket = (struct phx__ratelimit_bucket){ key, 0, 0 };
     return bucket;
 }
 
@@ -6414,7 +6357,6 @@ void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, con
 int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
 {
     struct phx__reader r;
-    uint32_t i;
 
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
@@ -6428,7 +6370,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
         || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
-    for (i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++)
         if (phx__buf_load_u64(c->lines + i * wire_cast_line_size(f->flags) + WIRE_EPOCH_AT) == 0)
             return PHX_EPROTO;
     return 0;
@@ -6510,12 +6452,11 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 static int wire_returns_fit(const struct phx__ack *a)
 {
     struct phx__return t, before = { 0, 0, 0 };
-    uint32_t i;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
-    for (i = 0; i < a->return_count; i++) {
+    for (uint32_t i = 0; i < a->return_count; i++) {
         phx__wire_data_return(a, i, &t);
         if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
@@ -6613,7 +6554,6 @@ static int wire_address_is_good(const struct phx_address *a)
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint32_t i;
     uint8_t good = 0;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
@@ -6622,15 +6562,15 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (i = 0; i < head->address_count; i++)
+    for (uint32_t i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
-    for (i = 0; i < head->address_count; i++) {
+    for (uint32_t i = 0; i < head->address_count; i++) {
         if (wire_address_is_good(&head->address[i]))
             phx__addr_put(w, &head->address[i]);
     }
     phx__buf_put_u32(w, head->claim_count);
-    for (i = 0; i < head->claim_count; i++) {
+    for (uint32_t i = 0; i < head->claim_count; i++) {
         phx__buf_put_u64(w, claims[i].first);
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
@@ -6642,10 +6582,9 @@ static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
     struct phx__claim c, before = {0, 0, 0};
-    uint32_t i;
 
     phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    for (i = 0; i < card->claim_count; i++) {
+    for (uint32_t i = 0; i < card->claim_count; i++) {
         wire_get_claim(&r, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
@@ -6657,9 +6596,7 @@ static int wire_claims_are_sound(const struct phx__card *card)
 
 int phx__wire_route_label_is_sound(const char *label, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
@@ -7033,8 +6970,7 @@ static const struct os_errno {
 
 int phx__os_poll_error(int theirs)
 {
-    size_t i;
-    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+    for (size_t i = 0; i < PHX__COUNT(os_errnos); i++)
         if (os_errnos[i].theirs == theirs)
             return os_errnos[i].ours;
     return PHX_EIO; /* nothing a caller could act upon */
@@ -7077,11 +7013,8 @@ int phx__os_poll_watch(void *world, int handle, int events)
     struct os_world *w = (struct os_world *)world;
     uint32_t i = (uint32_t)handle;
     int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    struct epoll_event e;
-    memset(&e, 0, sizeof e);
-    e.data.fd = handle;
-    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
-               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    struct epoll_event e = { .data = { .fd = handle } };
+    e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (i < w->known_capacity)
         w->known[i] = events != 0;
     if (events == 0) {
@@ -7140,9 +7073,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
-    if (err == 0)
-        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
-    return err;
+    return err != 0 ? err : os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
 }
 
 typedef struct kevent os_event;
@@ -7210,39 +7141,28 @@ void phx__os_poll_close(struct os_world *w)
     phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
 }
 
-/* The last entry moves into the gap. */
-static void os_unwatch(struct os_world *w, uint32_t handle)
-{
-    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
-    if (slot == 0)
-        return;
-    w->polled[slot - 1] = w->polled[--w->polled_count];
-    w->slots[w->polled[slot - 1].fd] = slot;
-    w->slots[handle] = 0; /* after the line above: the last may be the one */
-}
-
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    struct pollfd *p;
-    int err;
+    uint32_t slot = handle >= 0 && (uint32_t)handle < w->slots_capacity ? w->slots[handle] : 0;
     if (handle < 0)
         return PHX_EINVAL;
     if (events == 0) {
-        os_unwatch(w, (uint32_t)handle);
+        if (slot == 0)
+            return 0;
+        w->polled[slot - 1] = w->polled[--w->polled_count]; /* the last entry moves into the gap */
+        w->slots[w->polled[slot - 1].fd] = slot;
+        w->slots[handle] = 0; /* after the line above: the last may be the one */
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
-    if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
-    if (err != 0)
-        return err;
+    if (phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots)
+        || phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled))
+        return PHX_ENOMEM;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
-    p = &w->polled[w->slots[handle] - 1];
-    p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
-    p->revents = 0; /* of an earlier owner of the place */
+    w->polled[w->slots[handle] - 1] = (struct pollfd){ /* revents: of an earlier owner of the place */
+        .fd = handle, .events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0))
+    };
     return 0;
 }
 
@@ -7437,9 +7357,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6:
-        os_unpack_v6(&in->v6, out);
-        return 0;
+    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)
@@ -7465,16 +7383,14 @@ static int os_local(void *world, int handle, struct phx_address *out)
 
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL);
+    int flags = fcntl(fd, F_GETFL), on = 1;
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    {
-        int on = 1;
-        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
-            return phx__os_poll_error(errno);
-    }
+    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+        return phx__os_poll_error(errno);
 #endif
+    (void)on;
     return 0;
 }
 
@@ -7483,16 +7399,15 @@ static int os_prepare(int fd)
 void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
+    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)limit;
 #ifdef TCP_USER_TIMEOUT
-    {
-        unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
-    }
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif
 }
 
@@ -7624,9 +7539,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
     if (lstat(a->un.sun_path, &made) != 0)
         return phx__os_poll_error(errno);
     p = &w->paths[w->paths_count++];
-    p->handle = fd;
-    p->device = made.st_dev;
-    p->inode = made.st_ino;
+    *p = (struct os_path){ fd, made.st_dev, made.st_ino, "" };
     memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
     return 0;
 }
@@ -7649,15 +7562,15 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
-        ;
-    if (i == w->paths_count)
+    for (uint32_t i = 0; i < w->paths_count; i++) {
+        const struct os_path *p = &w->paths[i];
+        if (p->handle != handle)
+            continue;
+        if (lstat(p->path, &now) == 0 && now.st_ino == p->inode && now.st_dev == p->device)
+            (void)unlink(p->path);
+        w->paths[i] = w->paths[--w->paths_count];
         return;
-    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
-        && now.st_dev == w->paths[i].device)
-        (void)unlink(w->paths[i].path);
-    w->paths[i] = w->paths[--w->paths_count];
+    }
 }
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
@@ -7922,16 +7835,14 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
 
 static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
-    struct addrinfo hints, *list = NULL, *i;
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *list = NULL, *i;
     int n = 0, err;
     (void)world;
     if (capacity <= 0)
         return PHX_EINVAL;
     if (strcmp(host, "localhost") == 0)
         return os_resolve_localhost(out, capacity);
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
     err = getaddrinfo(host, NULL, &hints, &list);
     if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
         return PHX_ENOMEM;
@@ -8046,13 +7957,9 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = -1;
-    w->queue = -1;
-    if ((err = os_wake_open(w)) == 0)
-        err = phx__os_poll_open(w);
-    if (err == 0)
-        err = phx__os_poll_watch(w, w->wake_read, PHX_READ);
-    if (err != 0) {
+    w->wake_read = w->wake_write = w->queue = -1;
+    if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
+        || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
         return err;
     }
@@ -8368,12 +8275,11 @@ void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uin
                             char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
@@ -8388,19 +8294,18 @@ static int cert_hex(char c)
 const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
 
     if (strlen(name) != TLS_NAME)
         return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         int high = cert_hex(name[2 * i]), low = cert_hex(name[2 * i + 1]);
         if (high < 0 || low < 0)
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         cert_hint(&own[i], bytes, hint);
-        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+        for (uint32_t k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
             if (memcmp(hint, bytes + k, TLS_HINT) == 0)
                 return &own[i];
     }
@@ -8567,11 +8472,10 @@ static int cert_check_own(struct tls_pem *pem)
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
     unsigned usages = 0, err;
-    size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
     (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
+    for (size_t i = 0; i < pem->chain_count; i++) {
         (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
         (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
         (*v)->end_cert(v);
@@ -8742,8 +8646,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->certs = 0;
-    pin->size = 0;
+    pin->size = pin->certs = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -8774,9 +8677,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     struct phx__tls *t = pin->tls;
-    uint32_t i;
 
-    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+    for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
@@ -9182,11 +9084,10 @@ static const struct tls_cause {
 const char *phx__tls_why(const struct phx__tls *t)
 {
     int error = br_ssl_engine_last_error(t->engine);
-    size_t i;
 
     if (t->why != NULL)
         return t->why;
-    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+    for (size_t i = 0; i < PHX__COUNT(tls_causes); i++)
         if (tls_causes[i].error == error)
             return tls_causes[i].text;
     if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)
@@ -9270,9 +9171,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     o->tail->used += w->size;
     s->waiting += w->size;
     if (news)
-        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
-    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
-        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
+        o->paid_at = PHX__MAX(o->paid_at, s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    o->paid_at = PHX__MIN(o->paid_at, s->now + 2 * OUT_NEWS_OWED); /* room is not long in coming */
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -9364,16 +9264,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* All is written: the block is used again, but not a large one, or each idle link of a hub would hold one. */
-static void out_reuse_tail(struct phx__link_out *o)
-{
-    o->tail->used = 0;
-    if (o->tail->capacity <= OUT_TAIL)
-        return;
-    phx__buf_block_drop(o->tail);
-    o->tail = NULL;
-}
-
 /* The stream took n bytes. How much is it offered the next time? */
 static void out_adapt(struct phx__link_out *o, size_t n)
 {
@@ -9401,8 +9291,15 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes == 0 && o->tail != NULL && o->tail->refs == 1)
-                out_reuse_tail(o);
+            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
+                return 0;
+            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
+             * hold one. */
+            o->tail->used = 0;
+            if (o->tail->capacity > OUT_TAIL) {
+                phx__buf_block_drop(o->tail);
+                o->tail = NULL;
+            }
             return 0;
         }
         out_adapt(o, n > 0 ? (size_t)n : 0);
@@ -9488,9 +9385,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
@@ -9520,13 +9415,12 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__pad pad;
+    const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
     int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
 
     if (err != 0)
         return err;
-    memset(&pad, 0, sizeof pad);
     phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
     return phx__link_out_control_end(s, l, &w);
 }
@@ -9545,16 +9439,12 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
 
 static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__hello h;
+    struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
     struct phx__writer w;
     int err;
 
-    memset(&h, 0, sizeof h);
-    h.magic = PHX__WIRE_MAGIC;
-    h.version_min = h.version_max = PHX__WIRE_VERSION;
     memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
-    h.id = *s->self;
-    h.incarnation = s->incarnation;
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9571,17 +9461,13 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 
 static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__answer a;
+    struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
+                             .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&a, 0, sizeof a);
-    a.version = PHX__WIRE_VERSION;
-    a.id = *s->self;
-    a.incarnation = s->incarnation;
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
-    a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
@@ -9597,14 +9483,12 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 
 static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
-    struct phx__proof p;
+    struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&p, 0, sizeof p);
     s->ops->introduce(s->ctx, l, &l->said);
     p.own = l->said;
-    p.observed = l->address;
     if ((err = hello_put(s, l, PHX__PROOF, &p, NULL, &w)) != 0)
         return err;
     hello_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, w.data + w.size - PHX__MAC);
@@ -10086,12 +9970,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
 /* ---- Frames */
 
-/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
-static int link_is_charged(int type)
-{
-    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
-}
-
 static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
@@ -10104,8 +9982,8 @@ static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t siz
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
     uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
-    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
     s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
 }
 
@@ -10122,7 +10000,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (!link_is_charged(f->type))
+    /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+    if (f->type == PHX__DATA || f->type == PHX__ACK || f->type == PHX__CAST || f->type > PHX__TRACE)
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
@@ -10210,13 +10089,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
 {
-    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t room, left = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
     uint8_t *buffer = phx__tls_buffer(s->tls, &room);
     long n;
     int err;
 
-    room = PHX__MIN(room, most);
-    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
+    room = PHX__MIN(room, left);
     room = PHX__MIN(room, most);
     if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
@@ -10232,15 +10111,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     if (l->state != PHX__LINK_UP)
         s->ops->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
     return link_frames(s, l, s->scratch, kept + (size_t)n);
-}
-
-static void link_rest(struct phx__link_set *s, struct phx__link_in *in, uint32_t timer)
-{
-    in->resting = 1;
-    in->more = 0;
-    if (in->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
-        in->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
-    phx__timer_set(s->timers, timer, in->paid_at - LINK_OWED_US);
 }
 
 int phx__link_rested(struct phx__link *l)
@@ -10311,7 +10181,11 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (l->state == PHX__LINK_PARKED || l->in.resting)
         return 0;
     if (l->in.paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
-        link_rest(s, &l->in, l->timer);
+        l->in.resting = 1;
+        l->in.more = 0;
+        /* One read may have brought a lot. */
+        l->in.paid_at = PHX__MIN(l->in.paid_at, s->now + LINK_OWED_US + LINK_REST_US);
+        phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
     link_renew_scratch(s);
@@ -10333,14 +10207,10 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enum phx__link_state state,
                    uint64_t patience_us)
 {
-    int err;
-
-    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL)
-        return PHX_ENOMEM;
-    if ((err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer)) != 0) {
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL
+        || phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-        l->hello = NULL;
-        return err;
+        return PHX_ENOMEM;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
@@ -10360,9 +10230,9 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
-        return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
-    return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
+    /* What is not read yet must not keep waking us. */
+    return (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn ? 0 : PHX_READ)
+           | (l->out.full ? PHX_WRITE : 0);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -10389,8 +10259,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     s->os->close(s->os->world, l->handle);
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-    l->hello = NULL;
     phx__tls_free(l->tls);
+    l->hello = NULL;
     l->tls = NULL;
     s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
@@ -10424,9 +10294,7 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < g->count; i++)
+    for (uint32_t i = 0; i < g->count; i++)
         if (g->at[i] == node)
             return 1;
     return 0;
@@ -10469,6 +10337,17 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
     return differs == 0 || *but != PHX__NONE;
 }
 
+int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                        uint64_t differs, uint32_t node)
+{
+    uint32_t but;
+
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
+        return 0;
+    return phx__route_gap_add(g, mem, ids, node);
+}
+
 /* ======== src/route/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
@@ -10490,9 +10369,7 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
 
 void phx__route_table_free(struct phx__route_table *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->capacity; i++)
+    for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
@@ -10748,10 +10625,9 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t v;
     int err = 0;
 
-    for (v = 0; v < t->capacity; v++)
+    for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
@@ -10855,15 +10731,13 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
  * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
  * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c).
- *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
+ * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
 /* include "route/route.h" */
 
-/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
+ * again only after half the time after which it is repeated. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
@@ -10873,25 +10747,22 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
- * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
- * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
- * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
+/* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
+ * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
 /* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
-/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -10929,7 +10800,7 @@ int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t 
     return 0;
 }
 
-/* The lists of dirty and of changed destinations have room for every known one (route_know). */
+/* These lists have room for every known destination (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
@@ -11032,15 +10903,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    uint32_t i;
+    const struct phx__offer *h, *end = offer + d->offer_count;
 
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
+    for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
-    }
     return best;
 }
 
@@ -11061,17 +10930,6 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers the destination: asks a few neighbours, others each time. */
-static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
-{
-    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
-
-    for (i = 0; i < count && i < r->nbr_count; i++) {
-        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
-    }
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -11085,8 +10943,10 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_some(r, node, want, asks);
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
+            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
+                               r->hop_limit);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -11187,10 +11047,9 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
@@ -11248,31 +11107,17 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
-static void route_gap(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
-{
-    if (n->neighbourhood != 0 && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
-        n->neighbourhood = 0; /* not known until its next beat */
-}
-
-/* Before our own neighbourhood loses node: n has it still, unless n has named it or never had it. */
-static void route_gap_lost(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
-{
-    uint32_t but;
-
-    if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
-        && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but) && but != node)
-        route_gap(r, n, node);
-}
-
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
     uint32_t node = phx__id_find_hash(r->ids, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
+
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
-    route_gap(r, n, node | PHX__GAP_THEIRS);
+    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
     r->pace.look = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity;
@@ -11282,11 +11127,10 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint64_t checks = 0;
-    uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++) {
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
         checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
@@ -11464,8 +11308,8 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        n->summary_wait = PHX__MIN(n->summary_wait, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);
@@ -11480,18 +11324,15 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
-    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
-     * still be said, so what is noted here is not our hash. */
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    uint32_t i;
-
     r->counters.walked += r->table.capacity;
-    for (i = 0; i < r->table.capacity; i++)
+    for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
@@ -11518,9 +11359,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->table.capacity; i++) {
+    for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -11540,26 +11379,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
-    struct phx__entry e;
+    const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
+                                  .card_version = h->card };
 
     if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > r->table.at[nbr].card_version)
-        return 0;
-    memset(&e, 0, sizeof e);
-    e.id = r->ids->at[nbr];
-    e.incarnation = h->incarnation;
-    e.seq = h->seq;
-    e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, now);
+    return h->card > r->table.at[nbr].card_version ? 0 : phx__route_entry(r, nbr, &e, now);
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++) {
+    for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
@@ -11571,10 +11402,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
-    for (v = 0; v < r->lost.count; v++)
-        if (r->lost.at[v] == phx__id_hash(&r->ids->at[nbr]))
-            r->lost.at[v--] = r->lost.at[--r->lost.count];
+    r->pace.shrunk--; /* other losses of this flush are not named */
     return 0;
 }
 
@@ -11582,7 +11410,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    uint32_t i;
     int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
@@ -11597,7 +11424,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -11614,7 +11441,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    uint32_t i;
 
     if (n == NULL)
         return;
@@ -11628,8 +11454,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
-    for (i = 0; i < r->nbr_count; i++)
-        route_gap_lost(r, &r->nbrs[i], nbr);
+    n = r->nbrs;
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
         r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
@@ -11639,7 +11467,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (i = 1; i < r->table.capacity; i++) {
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11654,9 +11482,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
             continue;
@@ -11669,8 +11495,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
- * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
+ * near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -11690,16 +11516,14 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
     if (now < phx__route_quiet_at(r)) {
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
-    for (i = 0; i < r->nbr_count; i++) {
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
@@ -11711,12 +11535,11 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
-    uint32_t i;
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
         return 0;
-    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
         if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
@@ -11724,9 +11547,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
@@ -11776,9 +11597,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
-        return NULL;
-    return &r->table.at[node];
+    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
+
+    return known ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -11794,16 +11615,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 {
     struct phx__dest *self;
 
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    r->ids = ids;
-    r->timers = timers;
-    r->rnd = rnd;
-    r->ops = *ops;
-    r->hop_limit = hop_limit;
-    r->relay = 1;
-    r->delegate = PHX__NONE;
-    r->table.mem = mem;
+    *r = (struct phx__route){ .mem = mem, .ids = ids, .timers = timers, .rnd = rnd, .ops = *ops, .relay = 1,
+                              .hop_limit = hop_limit, .delegate = PHX__NONE, .table = { .mem = mem } };
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
@@ -11820,9 +11633,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
     phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);
@@ -12643,11 +12454,9 @@ void phx__detect_free(struct phx__detect *d)
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
-    uint32_t i;
-
     d->limits = *limits;
     detect_fill_monitors(d);
-    for (i = 0; i < d->link_count; i++) {
+    for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
@@ -12657,13 +12466,12 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
-    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause == before)
         return;
-    for (i = d->link_count; i-- > 0;)
+    for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
@@ -13099,10 +12907,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
     struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
-    uint32_t node;
     int err = 0;
 
-    for (node = 0; node < nodes && err == 0; node++)
+    for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
     if (err == 0)
@@ -13128,25 +12935,26 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
- * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
- * whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. This room does not
+ * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
- * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
- * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
- * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
+ * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
+ * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
+ * counts only where it is alive and in the way: what is left when it has gone is low again. Epochs end at
+ * UINT64_MAX - 1, and a higher one in a card counts as that: against such a claim of a higher id
+ * phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-/* Above it an epoch is not remembered. */
+/* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
+#define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -13185,7 +12993,7 @@ static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint
 
     one->range.first = first;
     one->range.last = last;
-    one->winner = winner;
+    one->winner = n->ids->at[winner];
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -13215,9 +13023,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -13307,20 +13114,21 @@ static void names_join(struct phx__names_of *own)
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
-    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+    int counts = epoch <= NAMES_EPOCH_ROOM && epoch <= n->epoch_max + NAMES_EPOCH_LEAP;
+
+    if (counts && epoch > n->epoch_max)
         n->epoch_max = epoch;
-    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+    n->beyond |= !counts;
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -13345,11 +13153,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -13380,9 +13187,7 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -13413,7 +13218,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
+    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -13573,9 +13378,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;
@@ -13688,11 +13492,10 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
-    uint32_t i;
     int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (i = 0; i < dead->count && err == 0; i++) {
+    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
         like.owner = l->names->ids->at[dead->at[i].owner];
         like.since_us = l->since(l->ctx, dead->at[i].owner);
         err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
@@ -13995,12 +13798,11 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
-    uint32_t k;
 
-    for (k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++)
         size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
-    for (k = 0; at != NULL && k < n; k++)
+    for (uint32_t k = 0; at != NULL && k < n; k++)
         dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
@@ -14008,9 +13810,8 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
-    uint32_t k;
 
-    for (k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; k++)
         size += at[k].path_size;
     phx__mem_put(mem, at, size);
 }
@@ -14035,9 +13836,8 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
 uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &one);
         if (phx__addr_equal(&one, a))
             return i;
@@ -14076,19 +13876,17 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
 uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
-    uint32_t i;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 
 int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
-    uint32_t i;
     int others = 0;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
@@ -14140,9 +13938,8 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);
@@ -14814,9 +14611,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -14824,9 +14619,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -15168,12 +14962,11 @@ static int dial_bounds(const struct phx__dial *d)
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -15208,9 +15001,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -15315,7 +15107,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -15330,7 +15121,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -15340,9 +15131,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -15353,7 +15142,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -15366,7 +15154,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -15380,9 +15168,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -15454,9 +15241,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -15505,10 +15290,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }
@@ -15867,14 +15650,12 @@ int phx__post_flow_message_next(struct phx__message *m)
 /* Its m->size bytes, and what follows them in a run. */
 static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
-    int i;
-
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+    for (int i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
         if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }
@@ -16654,6 +16435,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A message of which nothing has come for this long is given up, and must come again. It is far above
  * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
 #define SCHED_PART_IDLE (120 * PHX__SECOND)
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. One that is larger by itself is not counted, and waits for another such one. */
+#define SCHED_BROUGHT_MOST ((size_t)256 << 20)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -17037,13 +16821,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
@@ -17222,12 +17005,29 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+static size_t sched_brought_most(const struct phx__post *p)
+{
+    return p->mem->limit == 0 ? SCHED_BROUGHT_MOST : p->mem->limit / 32;
+}
+
+int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    const struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t most = sched_brought_most(p);
+
+    if (by == NULL || in->message.size > most)
+        return by == NULL || by->large == 0;
+    return by->brought == 0 || by->brought + size <= most;
+}
+
 void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
     struct phx__post_peer *by = phx__post_sched_find(p, in->by);
 
     p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
+    if (by != NULL && in->message.size > sched_brought_most(p))
+        by->large = size > 0 || (by->large && in->booked == 0);
+    else if (by != NULL) /* it may be another one by now */
         by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
     in->booked = size;
 }
@@ -17601,11 +17401,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -17906,10 +17704,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
+    for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
@@ -17947,12 +17744,11 @@ static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *a
 {
     struct phx__queued *q;
     int found = 0;
-    uint32_t i;
 
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
-    for (i = 0; i < p->store.count; i++)
+    for (uint32_t i = 0; i < p->store.count; i++)
         for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
             phx__post_store_note(&p->store, q);
             if (q->message.token == token) {
@@ -18018,21 +17814,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return member;
 }
 
-/* 1: it was one of a multicast's. */
-static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
-{
-    return at->queued != NULL ? box_cancel_queued(p, at->queued)
-                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
-}
-
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     struct phx__token_at at;
+    int member;
 
     if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_cancel(p, &at) && box_find(p, token, &at))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
@@ -18066,8 +17858,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -18075,8 +17868,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -18086,6 +17882,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -18105,8 +17902,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -18137,10 +17934,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -18244,12 +18040,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -18274,7 +18068,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -18283,7 +18076,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)
@@ -18349,12 +18142,11 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 {
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
-    uint32_t i;
     int err;
 
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
-    for (i = 0; i < m->count; i++) {
+    for (uint32_t i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
@@ -18432,13 +18224,12 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-    size_t i;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    for (i = 0; i < c->ranges_count && err == 0; i++)
+    for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
@@ -18488,9 +18279,6 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -18573,14 +18361,16 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 /* Could there be no room for it even if no other message was here? */
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -18588,7 +18378,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -19091,10 +18881,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;
@@ -19241,12 +19030,10 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
 {
-    int i;
-
     *size = 0;
     if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
-    for (i = 0; i < m->iov_count; i++) {
+    for (int i = 0; i < m->iov_count; i++) {
         if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
@@ -19430,9 +19217,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 
 void phx__post_settle(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
@@ -19440,11 +19225,10 @@ void phx__post_settle(struct phx__post *p)
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
-    uint32_t i;
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->store.count; i++) {
+    for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
@@ -19462,7 +19246,7 @@ void phx__post_free(struct phx__post *p)
         else
             phx__post_store_close(&p->store, b);
     }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -19471,7 +19255,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
-    for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
@@ -19555,9 +19339,8 @@ int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uin
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
-    uint32_t i;
 
-    for (i = 0; err == 0 && i < count; i++)
+    for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
             keys_drop(k, fresh, i);
     if (err != 0)
@@ -19812,10 +19595,9 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 {
     const struct phx_address *at;
     struct phx_address mine;
-    uint32_t i;
     int taught = 0;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         mine = *at;
@@ -19831,13 +19613,12 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 {
     struct phx_id ip;
     uint64_t host;
-    uint32_t i;
 
     if (phx__addr_is_local(here))
         return 0;
     memcpy(ip.b, here->ip, sizeof ip.b);
     host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
-    for (i = 0; i < PHX__COUNT(a->here); i++)
+    for (uint32_t i = 0; i < PHX__COUNT(a->here); i++)
         if (a->here[i] == host)
             return 0;
     a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
@@ -19851,9 +19632,8 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
-    uint32_t i;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
         if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
                                  : here != NULL && node_addr_same_host(at, here))
             return at;
@@ -20165,10 +19945,8 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
-    uint32_t i;
-
     *out = *range;
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
@@ -20222,9 +20000,7 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
 
 void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = h->count; i > 0; i--)
+    for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
@@ -20308,10 +20084,9 @@ static void handover_ask(struct phx__node_handover *h, const struct phx__node_ha
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
     phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
             handover_ask(h, it);
@@ -20327,10 +20102,9 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
-    uint32_t i;
     int same = 0;
 
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (it->range.first > range->last || range->first > it->range.last)
             continue;
@@ -20483,16 +20257,15 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
-    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+    for (uint32_t i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
         if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
             trace_finish(t, i - 1, it->out.result);
     }
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
@@ -20580,14 +20353,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
                              uint64_t now)
 {
     struct phx__trace q;
-    uint32_t i;
 
     if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
-        for (i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++)
             if (t->at[i].key == q.key)
                 trace_take(t, &t->at[i], &q, now);
     } else {
@@ -20613,9 +20385,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
 
 void phx__node_trace_free(struct phx__node_trace *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }
@@ -20666,14 +20436,13 @@ static void node_text_number(struct phx__text *t, uint64_t v)
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++) {
+    for (; *format != 0; format++)
         if (format[0] == '%' && format[1] == 's')
             node_text_string(t, va_arg(ap, const char *)), format++;
         else if (format[0] == '%' && format[1] == 'u')
             node_text_number(t, va_arg(ap, uint64_t)), format++;
         else
             node_text_char(t, *format);
-    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -21005,9 +20774,8 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
-    uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++)
+    for (uint32_t node = 1; node < p->ids.size; node++)
         if (dead_is(p, node, heard) && p->route.table.at[node].since >= from)
             bytes += dead_cost(p, node);
     return bytes;
@@ -21132,14 +20900,13 @@ void phx__node_dead_note(phx *p)
 void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
-    uint32_t node;
 
     if (p->now < p->peers.dead_at)
         phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         if (!phx__node_is_gone(p, node))
             continue;
         if (phx__route_is_forgettable(&p->route, node))
@@ -21247,17 +21014,16 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
-    uint32_t i;
     size_t start;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
@@ -21904,9 +21670,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -22032,14 +21797,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -22165,13 +21927,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -22272,9 +22033,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -22421,10 +22180,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -22540,6 +22298,20 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+static uint32_t links_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -22548,7 +22320,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -22565,8 +22337,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
-                                  l->heard.have };
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -22768,9 +22541,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
@@ -23232,7 +23003,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
@@ -23241,22 +23012,16 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
+    int err = wiring_open_rooms(p);
 
     p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    if ((err = phx__node_handover_init(&p->handover, &env, &handover)) == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
-    int err = wiring_open_rooms(p);
-
-    return err != 0 ? err : wiring_open_own(p);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }
 
 /* ======== src/node/step.c ======== */
@@ -23417,7 +23182,10 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 static int step_write_card(phx *p)
 {
     const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
-    struct phx__card head;
+    struct phx__card head = {
+        .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+    };
     struct phx__writer w;
     size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
@@ -23425,13 +23193,8 @@ static int step_write_card(phx *p)
 
     if (data == NULL)
         return PHX_ENOMEM;
-    memset(&head, 0, sizeof head);
-    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
-    head.window = (uint32_t)p->cfg.window;
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
-    head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
-    head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
@@ -23470,10 +23233,10 @@ static void step_report_lost(phx *p)
 
     while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
         }
     }
 }
@@ -23533,12 +23296,6 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
-/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
-static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
-{
-    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
-}
-
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -23551,7 +23308,8 @@ static int step_changed(phx *p, uint32_t node)
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
-    left = says && step_has_left(p, node, d);
+    /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
+    left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
@@ -23578,13 +23336,11 @@ static int step_changed(phx *p, uint32_t node)
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
-    uint32_t node;
-
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
     p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
     p->news.card_late = p->news.owner_late = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
         p->news.card_stale |= changed > 0;
@@ -23597,11 +23353,6 @@ static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
-}
-
-static int step_has_to_tell(const phx *p)
-{
-    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -23730,7 +23481,7 @@ static void step_tell_others(phx *p, int all)
     }
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if (step_has_to_tell(p)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }
@@ -23933,9 +23684,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
-    uint32_t i;
 
-    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
+    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
@@ -24025,9 +23775,8 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
-    uint32_t i;
 
-    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+    for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
         phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
@@ -24121,7 +23870,6 @@ static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
@@ -24131,7 +23879,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (i = 0; i < of->count; i++)
+    for (uint32_t i = 0; i < of->count; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
     phx__node_text_put(&d->t, "]}");
 }
@@ -24189,7 +23937,6 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_id(d, "  ", &n.id);
@@ -24197,7 +23944,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
@@ -24225,11 +23972,9 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
 
 static void dump_dot(struct dump *d)
 {
-    uint32_t node;
-
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
-    for (node = 1; node < d->p->ids.size; node++)
+    for (uint32_t node = 1; node < d->p->ids.size; node++)
         if (phx__node_link(d->p, node) != NULL)
             dump_dot_edge(d, PHX__SELF, node, "");
     dump_each(d, 1, dump_dot_seen);
@@ -24763,9 +24508,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -24803,11 +24547,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -24837,9 +24580,8 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -24852,12 +24594,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

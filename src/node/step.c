@@ -203,10 +203,10 @@ static void step_report_lost(phx *p)
 
     while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
         }
     }
 }

@@ -703,21 +703,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return member;
 }
 
-/* 1: it was one of a multicast's. */
-static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
-{
-    return at->queued != NULL ? box_cancel_queued(p, at->queued)
-                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
-}
-
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     struct phx__token_at at;
+    int member;
 
     if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_cancel(p, &at) && box_find(p, token, &at))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
@@ -751,8 +747,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -760,8 +757,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -771,6 +771,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -790,8 +791,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);

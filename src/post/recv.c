@@ -27,9 +27,6 @@
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -103,11 +100,19 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
 
+/* Could there be no room for it even if no other message was here? */
+static int recv_never_fits(const struct phx__post *p, size_t size)
+{
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
+}
+
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -115,7 +120,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -353,9 +358,8 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
             return recv_take_whole(p, peer, d, flags);
         if ((reason = recv_reason(p, peer, d)) != 0)
             return recv_turn_back(p, peer, d, flags, reason);
-        if (!recv_open(p, peer, d)) /* could there be no room for it even if no other message was here? */
-            return !phx__mem_could_hold_mail(p->mem, (size_t)d->total,
-                                             p->pending.bytes + p->transit.bytes + p->recv.bytes)
+        if (!recv_open(p, peer, d))
+            return recv_never_fits(p, (size_t)d->total)
                    && recv_turn_back(p, peer, d, flags, (int)PHX__RETURN_LARGE);
         peer->in.state = PHX__FLOW_ALL;
     }
