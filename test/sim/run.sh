@@ -21,7 +21,7 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead holes traces slow'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces slow'
 parts="$parts tree figures liar lies lies_said door sim"
 mkdir -p "$dir"
 
@@ -139,6 +139,7 @@ bars() {
     full cold_start 400
     full cut48 48
     full gateway_death 48
+    full deaths 100
     full campaign 24 SEEDS="${CAMPAIGN:-2000}" # 33 s of processor time for a thousand
     full partition 100
     full crash_loop 5 FULL=1
@@ -244,6 +245,7 @@ routing() {
     sim SCENARIO=cold_start NODES=64
     sim SCENARIO=cut48 NODES=48
     sim SCENARIO=gateway_death NODES=48
+    sim SCENARIO=deaths NODES=24
     sim SCENARIO=partition NODES=32
     sim SCENARIO=mass_restart NODES=64
     sim SCENARIO=name_change NODES=32
