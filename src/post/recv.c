@@ -112,7 +112,10 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 /* Could there be no room for it even if no other message was here? */
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
@@ -363,8 +366,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_returns_seen(&peer->returns, d->seen);
         if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_reason(p, peer, d);
-        if (reason != 0)
+        if ((reason = recv_reason(p, peer, d)) != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return recv_never_fits(p, (size_t)d->total)
@@ -379,7 +381,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
         return;
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;

@@ -33,15 +33,13 @@
  * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
  * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
  * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c).
- *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
+ * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
 #include "route/route.h"
 
-/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
+ * again only after half the time after which it is repeated. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
@@ -51,25 +49,22 @@
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
- * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
- * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
- * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
+/* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
+ * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
 /* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
-/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -107,7 +102,7 @@ int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t 
     return 0;
 }
 
-/* The lists of dirty and of changed destinations have room for every known one (route_know). */
+/* These lists have room for every known destination (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
@@ -326,8 +321,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
         return;
     if (now >= r->rise.at + ROUTE_RISE)
         r->rise.from = d->incarnation;
-    if (life > r->rise.from + ROUTE_RISE_MOST)
-        life = r->rise.from + ROUTE_RISE_MOST;
+    life = PHX__MIN(life, r->rise.from + ROUTE_RISE_MOST);
     if (life > d->incarnation) {
         route_renew(r, life, d->seq);
         r->rise.at = now;
@@ -427,6 +421,22 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__id_find_hash(r->ids, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
+        return;
+    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+    n->dirty = k->dirty = 2;
+    r->pace.look = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+}
+
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
@@ -456,8 +466,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_make_offer(&r->table, d, nbr);
-        if (h == NULL)
+        if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
@@ -599,9 +608,13 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->neighbourhood != 0)
-        route_shrank(r, n, now);
+    if (shrunk && b->lost != 0)
+        route_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
@@ -610,9 +623,8 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
-            n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);
@@ -626,8 +638,8 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
-    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
-     * still be said, so what is noted here is not our hash. */
+    b->lost = r->lost.naming;
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
@@ -717,7 +729,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
+    r->pace.shrunk--; /* other losses of this flush are not named */
     return 0;
 }
 
@@ -725,6 +737,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
+    uint32_t i;
     int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
@@ -739,6 +752,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    for (i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -759,6 +774,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
+    phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
@@ -767,7 +783,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
+    for (i = 0, n = r->nbrs; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
@@ -804,8 +825,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
- * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
+ * near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -859,6 +880,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    uint32_t i;
+
+    for (i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
 }
@@ -907,9 +932,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
-        return NULL;
-    return &r->table.at[node];
+    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
+
+    return known ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -951,7 +976,12 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
+    uint32_t i;
+
+    for (i = 0; i < r->nbr_count; i++)
+        phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
+    phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);

@@ -23,7 +23,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has; 0: none */
+    uint32_t have; /* mark of the other's card that it has; 0: none */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -58,6 +58,7 @@ struct phx__beat {
     uint64_t around;      /* hash of the sender and its neighbours */
     uint32_t around_count;
     uint32_t echo_ms;     /* the sender's clock, low bits; a reply returns it */
+    uint64_t lost;        /* with SHRUNK: the hash of a neighbour lost; 0: of some that are not named */
 };
 
 struct phx__suspect {
