@@ -1,14 +1,15 @@
 /* replay.c - agents that die while the job goes on: who joins whom, what is sent again, who is given up. */
 
-/* A child that loses its parent joins an ancestor and says how far it is (JOIN). The ancestor answers with what
- * it has of the child's subtree (RESUME): the contributions of these agents need not come again. The child hands
- * the same down, so that every agent of its subtree sends what was lost with the dead one: its own records, which
- * it keeps until the operation is done, and its events that agent 0 has not heard. The generation in RESUME comes
- * back in UP: what was sent before says nothing about what is to come now.
+/* A child that loses its parent joins an ancestor and says how far it is (JOIN). The ancestor answers with
+ * what it has of the child's subtree (RESUME): the contributions of these agents need not come again. The
+ * child hands the same down, so that every agent of its subtree sends what was lost with the dead one: its
+ * own records, which it keeps until the operation is done, and its events that agent 0 has not heard. The
+ * generation in RESUME comes back in UP: what was sent before says nothing about what is to come now.
  *
- * A parent that loses a child waits until each agent of that subtree is known to be dead, has come here, or is
- * said to be elsewhere (TAKEN from above, HERE from below); or for cut_wait. The rest is gone, for all: agent 0
- * is told, and whoever comes later is cut. An orphan that finds no way within cut_wait ends by itself. */
+ * A parent that loses a child waits until each agent of that subtree is known to be dead, has come here,
+ * or is said to be elsewhere (TAKEN from above, HERE from below); or for cut_wait. The rest is gone, for
+ * all: agent 0 is told, and whoever comes later is cut. An orphan that finds no way within cut_wait ends
+ * by itself. */
 #include "tree_state.h"
 
 #include <stdlib.h>
@@ -16,11 +17,12 @@
 
 /* ---- Ranges of agents ------------------------------------------------------------------------ */
 
-static int replay_add(struct tree_ranges *s, uint32_t first, uint32_t end)
+static int replay_add(struct tree_ranges *s, uint32_t first, uint32_t end, uint32_t via)
 {
-    if (la_tree_grow((void **)&s->at, &s->capacity, s->count + 1, sizeof *s->at) != 0)
+    if (la_tree_grow(&s->at, &s->capacity, s->count + 1, sizeof *s->at) != 0)
         return PHX_ENOMEM;
     s->at[s->count].first = first;
+    s->at[s->count].via = via;
     s->at[s->count++].end = end;
     return 0;
 }
@@ -46,12 +48,26 @@ static void replay_remove(struct tree_ranges *s, uint32_t first, uint32_t end)
     s->count = n;
 }
 
+/* A child's edge ends, or begins anew: who asked there asks again, and what it said of others may be over. */
+void la_replay_leave(struct la_tree *t, struct tree_edge *e, int state)
+{
+    uint32_t i, n = 0;
+
+    la_tree_restart(e, state);
+    la_board_forget(t, e->agent);
+    for (i = 0; i < t->elsewhere.count; i++)
+        if (t->elsewhere.at[i].via != e->agent)
+            t->elsewhere.at[n++] = t->elsewhere.at[i];
+    t->elsewhere.count = n;
+}
+
 static int replay_is_within(const struct tree_edge *e, uint32_t first, uint32_t end)
 {
     return e->agent >= first && e->end <= end;
 }
 
-static int replay_send_range(struct la_tree *t, struct tree_edge *e, uint32_t type, uint32_t first, uint32_t end)
+static int replay_send_range(struct la_tree *t, struct tree_edge *e, uint32_t type, uint32_t first,
+                             uint32_t end)
 {
     struct la_buf m;
 
@@ -76,7 +92,7 @@ int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end)
 
     if (first <= t->self || end <= first || end > t->end)
         return PHX_EPROTO;
-    if (replay_add(&t->gone, first, end) != 0)
+    if (replay_add(&t->gone, first, end, LA_NONE) != 0)
         return PHX_ENOMEM;
     for (i = 0; i < t->kids_count; i++) {
         struct tree_edge *e = &t->kids[i];
@@ -84,8 +100,7 @@ int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end)
             continue;
         if (e->state == TREE_LIVE) /* it has come here, but too late */
             replay_send_bare(t, e->agent, TREE_CUT);
-        la_tree_restart(e, TREE_AWAY);
-        la_board_forget(t, e->agent);
+        la_replay_leave(t, e, TREE_AWAY);
     }
     if (t->root)
         t->ops.gone(t->ops.ctx, first, end);
@@ -198,7 +213,7 @@ static struct tree_edge *replay_new_kid(struct la_tree *t, uint32_t agent, uint3
     struct tree_job *j;
     struct tree_edge *e;
 
-    if (la_tree_grow((void **)&t->kids, &t->kids_capacity, t->kids_count + 1, sizeof *t->kids) != 0)
+    if (la_tree_grow(&t->kids, &t->kids_capacity, t->kids_count + 1, sizeof *t->kids) != 0)
         return NULL;
     for (j = t->jobs; j != NULL && t->kids_capacity > was; j = j->next_job) {
         if ((kids = realloc(j->kids, (t->kids_capacity + 1) * sizeof *kids)) == NULL) {
@@ -221,7 +236,8 @@ static struct tree_edge *replay_new_kid(struct la_tree *t, uint32_t agent, uint3
 }
 
 /* What one of the old ways to this child's agents has brought counts for it, too. */
-static void replay_inherit(struct la_tree *t, struct tree_job *j, const struct tree_edge *e, struct tree_kid *k)
+static void replay_inherit(struct la_tree *t, struct tree_job *j, const struct tree_edge *e,
+                           struct tree_kid *k)
 {
     uint32_t i;
     int s;
@@ -329,15 +345,18 @@ static int replay_spread(struct la_tree *t, struct tree_edge *e)
     return err;
 }
 
-/* Agents of the child's subtree that were said to be elsewhere, before those entries go. */
+/* Agents of the child's subtree that were said to be elsewhere, though not with it, before those entries go. */
 static int replay_tell_elsewhere(struct la_tree *t, struct tree_edge *e)
 {
+    const struct tree_range *at;
     uint32_t i;
     int err = 0;
 
-    for (i = 0; i < t->elsewhere.count && err == 0; i++)
-        if (t->elsewhere.at[i].first > e->agent && t->elsewhere.at[i].end <= e->end)
-            err = replay_send_range(t, e, TREE_TAKEN, t->elsewhere.at[i].first, t->elsewhere.at[i].end);
+    for (i = 0; i < t->elsewhere.count && err == 0; i++) {
+        at = &t->elsewhere.at[i];
+        if (at->first > e->agent && at->end <= e->end && !la_tree_has(e, at->via))
+            err = replay_send_range(t, e, TREE_TAKEN, at->first, at->end);
+    }
     return err;
 }
 
@@ -359,8 +378,7 @@ static int replay_recv_join(struct la_tree *t, uint32_t agent, struct la_reader 
     }
     if (e == NULL && (e = replay_new_kid(t, agent, end)) == NULL)
         return PHX_ENOMEM;
-    la_tree_restart(e, TREE_LIVE);
-    la_board_forget(t, agent);
+    la_replay_leave(t, e, TREE_LIVE);
     e->session = session;
     e->dead = 0;
     e->heard = heard;
@@ -495,17 +513,16 @@ static int replay_recv_taken(struct la_tree *t, struct la_reader *r)
         return PHX_EPROTO;
     for (i = 0; i < t->kids_count; i++) {
         struct tree_edge *e = &t->kids[i];
-        if (replay_is_within(e, first, end)) {
-            la_tree_restart(e, TREE_AWAY);
-            la_board_forget(t, e->agent);
-        } else if (e->state == TREE_LIVE && e->agent < first && end <= e->end
-                   && (best == NULL || e->end - e->agent < best->end - best->agent)) {
+        if (replay_is_within(e, first, end))
+            la_replay_leave(t, e, TREE_AWAY);
+        else if (e->state == TREE_LIVE && e->agent < first && end <= e->end
+                 && (best == NULL || e->end - e->agent < best->end - best->agent))
             best = e;
-        }
     }
     if (best != NULL)
         return replay_send_range(t, best, TREE_TAKEN, first, end);
-    return replay_add(&t->elsewhere, first, end);
+    replay_remove(&t->elsewhere, first, end);
+    return replay_add(&t->elsewhere, first, end, LA_NONE);
 }
 
 /* Agents of this child's subtree have a parent there: they are not ours, if they were. */
@@ -520,15 +537,14 @@ static int replay_recv_here(struct la_tree *t, struct tree_edge *from, struct la
         struct tree_edge *e = &t->kids[i];
         if (e == from || !replay_is_within(e, first, end))
             continue;
-        if (e->agent == first) {
-            la_tree_restart(e, TREE_AWAY);
-            la_board_forget(t, e->agent);
-        } else if (e->state == TREE_LIVE) {
+        if (e->agent == first)
+            la_replay_leave(t, e, TREE_AWAY);
+        else if (e->state == TREE_LIVE)
             err = replay_send_range(t, from, TREE_TAKEN, e->agent, e->end);
-        }
     }
+    replay_remove(&t->elsewhere, first, end);
     if (err == 0)
-        err = replay_add(&t->elsewhere, first, end);
+        err = replay_add(&t->elsewhere, first, end, from->agent);
     if (err == 0 && !t->root && t->up.state == TREE_LIVE)
         err = replay_send_range(t, &t->up, TREE_HERE, first, end);
     return err;
