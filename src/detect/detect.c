@@ -409,11 +409,9 @@ void phx__detect_free(struct phx__detect *d)
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
-    uint32_t i;
-
     d->limits = *limits;
     detect_fill_monitors(d);
-    for (i = 0; i < d->link_count; i++) {
+    for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
@@ -423,13 +421,12 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
-    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause == before)
         return;
-    for (i = d->link_count; i-- > 0;)
+    for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }

@@ -254,9 +254,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -264,9 +262,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -608,12 +605,11 @@ static int dial_bounds(const struct phx__dial *d)
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -648,9 +644,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -755,7 +750,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -770,7 +764,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -780,9 +774,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -793,7 +785,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -806,7 +797,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -820,9 +811,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -894,9 +884,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -945,10 +933,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }

@@ -61,9 +61,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }

@@ -173,10 +173,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
     struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
-    uint32_t node;
     int err = 0;
 
-    for (node = 0; node < nodes && err == 0; node++)
+    for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
     if (err == 0)

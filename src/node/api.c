@@ -511,9 +511,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -551,11 +550,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -585,9 +583,8 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -600,12 +597,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

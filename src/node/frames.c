@@ -89,17 +89,16 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
-    uint32_t i;
     size_t start;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT

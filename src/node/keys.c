@@ -65,9 +65,8 @@ int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uin
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
-    uint32_t i;
 
-    for (i = 0; err == 0 && i < count; i++)
+    for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
             keys_drop(k, fresh, i);
     if (err != 0)

@@ -43,9 +43,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -171,14 +170,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -304,13 +300,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -411,9 +406,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -560,10 +553,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -922,9 +914,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;

@@ -383,7 +383,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
@@ -392,20 +392,14 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
+    int err = wiring_open_rooms(p);
 
     p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    if ((err = phx__node_handover_init(&p->handover, &env, &handover)) == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
-    int err = wiring_open_rooms(p);
-
-    return err != 0 ? err : wiring_open_own(p);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }

@@ -358,8 +358,7 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count; i++) {
+    for (uint32_t i = 0; i < w->paths_count; i++) {
         const struct os_path *p = &w->paths[i];
         if (p->handle != handle)
             continue;

@@ -50,8 +50,7 @@ static const struct os_errno {
 
 int phx__os_poll_error(int theirs)
 {
-    size_t i;
-    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+    for (size_t i = 0; i < PHX__COUNT(os_errnos); i++)
         if (os_errnos[i].theirs == theirs)
             return os_errnos[i].ours;
     return PHX_EIO; /* nothing a caller could act upon */

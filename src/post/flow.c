@@ -224,14 +224,12 @@ int phx__post_flow_message_next(struct phx__message *m)
 /* Its m->size bytes, and what follows them in a run. */
 static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
-    int i;
-
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+    for (int i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
         if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }

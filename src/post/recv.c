@@ -27,9 +27,6 @@
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -121,8 +118,7 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -130,7 +126,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -633,10 +629,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;

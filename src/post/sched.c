@@ -47,6 +47,9 @@
 /* A message of which nothing has come for this long is given up, and must come again. It is far above
  * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
 #define SCHED_PART_IDLE (120 * PHX__SECOND)
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. One that is larger by itself is not counted, and waits for another such one. */
+#define SCHED_BROUGHT_MOST ((size_t)256 << 20)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -430,13 +433,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
@@ -615,12 +617,29 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+static size_t sched_brought_most(const struct phx__post *p)
+{
+    return p->mem->limit == 0 ? SCHED_BROUGHT_MOST : p->mem->limit / 32;
+}
+
+int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    const struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t most = sched_brought_most(p);
+
+    if (by == NULL || in->message.size > most)
+        return by == NULL || by->large == 0;
+    return by->brought == 0 || by->brought + size <= most;
+}
+
 void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
     struct phx__post_peer *by = phx__post_sched_find(p, in->by);
 
     p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
+    if (by != NULL && in->message.size > sched_brought_most(p))
+        by->large = size > 0 || (by->large && in->booked == 0);
+    else if (by != NULL) /* it may be another one by now */
         by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
     in->booked = size;
 }

@@ -116,12 +116,11 @@ void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uin
                             char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
@@ -136,19 +135,18 @@ static int cert_hex(char c)
 const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
 
     if (strlen(name) != TLS_NAME)
         return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         int high = cert_hex(name[2 * i]), low = cert_hex(name[2 * i + 1]);
         if (high < 0 || low < 0)
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         cert_hint(&own[i], bytes, hint);
-        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+        for (uint32_t k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
             if (memcmp(hint, bytes + k, TLS_HINT) == 0)
                 return &own[i];
     }
@@ -315,11 +313,10 @@ static int cert_check_own(struct tls_pem *pem)
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
     unsigned usages = 0, err;
-    size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
     (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
+    for (size_t i = 0; i < pem->chain_count; i++) {
         (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
         (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
         (*v)->end_cert(v);

@@ -49,7 +49,6 @@ static int wire_address_is_good(const struct phx_address *a)
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint32_t i;
     uint8_t good = 0;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
@@ -58,15 +57,15 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (i = 0; i < head->address_count; i++)
+    for (uint32_t i = 0; i < head->address_count; i++)
         good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
     phx__buf_put_u8(w, good);
-    for (i = 0; i < head->address_count; i++) {
+    for (uint32_t i = 0; i < head->address_count; i++) {
         if (wire_address_is_good(&head->address[i]))
             phx__addr_put(w, &head->address[i]);
     }
     phx__buf_put_u32(w, head->claim_count);
-    for (i = 0; i < head->claim_count; i++) {
+    for (uint32_t i = 0; i < head->claim_count; i++) {
         phx__buf_put_u64(w, claims[i].first);
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
@@ -78,10 +77,9 @@ static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
     struct phx__claim c, before = {0, 0, 0};
-    uint32_t i;
 
     phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    for (i = 0; i < card->claim_count; i++) {
+    for (uint32_t i = 0; i < card->claim_count; i++) {
         wire_get_claim(&r, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
@@ -93,9 +91,7 @@ static int wire_claims_are_sound(const struct phx__card *card)
 
 int phx__wire_route_label_is_sound(const char *label, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
