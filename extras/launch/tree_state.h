@@ -36,8 +36,8 @@ enum tree_type {
     TREE_RESUME,     /* what the parent has of the child's subtree: the rest is to come again */
     TREE_REJOIN,     /* the sender has lost the receiver, which may not know */
     TREE_CUT,        /* the receiver does not count any more */
-    TREE_TAKEN,      /* first, end: these are children of the sender now */
-    TREE_HERE        /* first, end: these are children below the sender now */
+    TREE_TAKEN,      /* first, end, session: this subtree has a parent elsewhere now */
+    TREE_HERE        /* first, end, session: this subtree has a parent below the sender now */
 };
 #define TREE_LAST 1u /* in the flags of UP and DOWN: nothing more comes of this operation */
 
@@ -104,7 +104,6 @@ enum tree_edge_state {
 struct tree_edge {
     uint32_t agent, end;
     int state, blocked, dead, greeted; /* greeted: the parent was sent our JOIN */
-    int adopted;   /* it was not our child at the start */
     uint64_t since; /* lost since */
     size_t window, in_flight, owed;
     struct la_buf queue; /* messages: type, size, bytes */
@@ -128,7 +127,8 @@ struct tree_want { /* a key that the parent was asked for */
 
 struct tree_range {
     uint32_t first, end;
-    uint32_t via; /* agents that are elsewhere: the child that said so, or LA_NONE: the parent */
+    uint32_t via;     /* agents that are elsewhere: the child that said so, or LA_NONE: the parent */
+    uint64_t session; /* of `first` with its parent there */
 };
 struct tree_ranges {
     struct tree_range *at;

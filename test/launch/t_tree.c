@@ -266,6 +266,6 @@ int main(int argc, char **argv)
     test_out();
     test_differ();
     test_abort();
-    test_deaths(argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 200);
+    test_deaths(argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 150);
     return test_end();
 }
