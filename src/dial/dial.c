@@ -29,10 +29,11 @@
  * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
  * the long run (rate.c).
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
- * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
- * small to see. A node that has max_links links dials only hubs it lacks.
+ * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
+ * dialled and the mesh is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS
+ * nodes picked by each node for itself (target.c). The graph of picks is random: with 8 out of each it is
+ * connected but for a chance too small to see. With full_mesh 0 there are no picks: the host says who is
+ * linked. A node that has max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -91,6 +92,12 @@ static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_
     return phx__dial_target_node(&d->targets, node);
 }
 
+/* Up to so many known nodes are dialled unasked. There may be room for fewer links than at the start. */
+static uint32_t dial_mesh(const struct phx__dial *d)
+{
+    return d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
+}
+
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (d->stopped || dial_node(d, t->node)->linked)
@@ -99,7 +106,7 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
+    return d->targets.known <= dial_mesh(d) || dial_node(d, t->node)->wanted
            || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
@@ -571,7 +578,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
+    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
@@ -596,17 +603,17 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than links. */
+/* Two bits: no more links; more nodes than a full mesh has. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     uint32_t i;
-    int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
+    int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
@@ -628,6 +635,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
     d->targets.timers = timers;
     d->targets.addresses = ops->addresses;
     d->targets.ctx = ops->ctx;
+    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
     d->rnd = rnd;
     d->now = now;
     d->ops = *ops;
@@ -655,24 +663,49 @@ void phx__dial_free(struct phx__dial *d)
     memset(d, 0, sizeof *d);
 }
 
+/* Which of the hubs has these addresses, or hub_count. */
+static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n)
+{
+    uint32_t k;
+
+    for (k = 0; k < ts->hub_count; k++)
+        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
+            break;
+    return k;
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t n = phx__dial_addr_order(a, count, order), k;
+    uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t;
 
     if (n == 0)
         return PHX_EINVAL;
-    for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, order, n))
-            return 0;
+    if (dial_find_hub(ts, order, n) < ts->hub_count)
+        return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
     if ((t = phx__dial_target_new(ts, PHX__NONE, order, n)) == NULL)
         return PHX_ENOMEM;
     ts->hubs[ts->hub_count++] = (uint32_t)(t - ts->at);
     dial_plan(d, t, 0);
+    return 0;
+}
+
+int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+{
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t n = phx__dial_addr_order(a, count, order), k = dial_find_hub(ts, order, n), target;
+
+    if (k == ts->hub_count)
+        return PHX_ENOTFOUND;
+    target = ts->hubs[k];
+    ts->hubs[k] = ts->hubs[--ts->hub_count];
+    dial_rest(d, &ts->at[target]);
+    phx__dial_target_free(ts, &ts->at[target]);
     return 0;
 }
 

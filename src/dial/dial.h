@@ -7,7 +7,8 @@
 #include "dial/target.h"
 
 struct phx__dial_limits {
-    uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_links; /* with so many only hubs are dialled */
+    uint32_t full_mesh; /* up to here every known node is dialled, beyond it a few; 0: none unasked */
     uint32_t max_dials; /* under way at once */
     uint64_t retry_min_us, retry_max_us;
     uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
@@ -51,6 +52,8 @@ PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
+/* That hub is one no more: it is not dialled, a link with it stays. PHX_ENOTFOUND: there is none. */
+PHX_PRIVATE int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);

@@ -24,6 +24,7 @@ void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
     cfg->window = 4u << 20;
     cfg->hold_bytes = 16u << 20;
     cfg->max_links = 1024;
+    cfg->full_mesh = UINT32_MAX;
     cfg->max_nodes = 65536;
     cfg->max_dials = 64;
     cfg->max_accepts = 4096;
@@ -261,15 +262,31 @@ int phx_advertise(phx *p, const char *address)
     return api_card_changed(p, phx__node_addr_add(&p->addr, &a));
 }
 
-int phx_join(phx *p, const char *address)
+/* The addresses of a hub: how many, or why none. */
+static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n = api_check(p, 1, 1);
+    int n = api_check(p, 1, 1);
 
     if (n == 0)
         n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
+    return n;
+}
+
+int phx_unjoin(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int n = api_hub(p, address, a);
+
+    return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
+}
+
+int phx_join(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int i, n = api_hub(p, address, a);
+
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {

@@ -439,8 +439,8 @@ static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
-    struct phx__dial_limits dl = { c->max_links, c->max_dials, c->retry_min_us, c->retry_max_us,
-                                   WIRING_START };
+    struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
+                                   c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
     struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,

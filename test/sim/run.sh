@@ -22,7 +22,7 @@ work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead holes traces slow'
-parts="$parts figures liar lies lies_said door sim"
+parts="$parts tree figures liar lies lies_said door sim"
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
@@ -170,6 +170,8 @@ bars() {
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
     full bounded 4096 EVERY=1000000
+    full tree 64
+    full orphans 40
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
@@ -259,6 +261,8 @@ routing() {
     sim SCENARIO=full_accepts NODES=60
     sim SCENARIO=traces NODES=12 SEEDS=3
     sim SCENARIO=forgotten NODES=4
+    sim SCENARIO=tree NODES=64
+    sim SCENARIO=orphans NODES=40
     sim SCENARIO=crash_loop NODES=5
     sim SCENARIO=came_and_left NODES=5
 }

@@ -113,10 +113,11 @@ static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
         id->b[i] = (unsigned char)phx__rnd_below(dice, 256);
 }
 
-static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
+static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh, uint32_t max_dials,
+                           uint64_t seed)
 {
     struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
-    struct phx__dial_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
+    struct phx__dial_limits limits = { 0, 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
     uint32_t index;
@@ -135,17 +136,23 @@ static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials
         return PHX_ENOMEM;
     ops.ctx = r;
     limits.max_links = max_links;
+    limits.full_mesh = full_mesh;
     limits.max_dials = max_dials;
     return phx__dial_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &r->now, &limits, &ops);
 }
 
-static inline struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
+static inline struct rig *rig_mesh(uint32_t max_links, uint32_t full_mesh, uint32_t max_dials, uint64_t seed)
 {
     struct rig *r = calloc(1, sizeof *r);
 
-    if (r == NULL || rig_init(r, max_links, max_dials, seed) != 0)
+    if (r == NULL || rig_init(r, max_links, full_mesh, max_dials, seed) != 0)
         exit(1);
     return r;
+}
+
+static inline struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
+{
+    return rig_mesh(max_links, UINT32_MAX, max_dials, seed);
 }
 
 static inline void rig_free(struct rig *r)
@@ -280,6 +287,7 @@ static inline void rig_check(struct rig *r)
 {
     const struct phx__dial *d = &r->d;
     uint32_t i, k, open = 0, linked = 0, known = 0, queued = 0, latent = 0, wrong = 0;
+    uint32_t mesh = d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 
     for (i = 0; i < d->targets.count; i++) {
         const struct phx__dial_target *t = &d->targets.at[i];
@@ -298,7 +306,7 @@ static inline void rig_check(struct rig *r)
         if (t->node != PHX__NONE && t->node < d->targets.node_capacity && d->targets.nodes[t->node].linked)
             wrong += t->round || t->queued;
         else if (!d->stopped
-                 && (t->hub || (d->links < d->limits.max_links && d->targets.known <= d->limits.max_links)))
+                 && (t->hub || (d->links < d->limits.max_links && d->targets.known <= mesh)))
             /* And nobody who should be linked is at rest. */
             wrong += !t->round && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
     }
@@ -307,7 +315,7 @@ static inline void rig_check(struct rig *r)
         latent += d->targets.nodes[i].target == PHX__DIAL_LATENT;
         /* Who may be dialled has a target. */
         wrong += d->targets.nodes[i].target == PHX__DIAL_LATENT
-                 && (d->targets.known <= d->limits.max_links || d->targets.nodes[i].wanted
+                 && (d->targets.known <= mesh || d->targets.nodes[i].wanted
                      || phx__dial_target_is_pick(&d->targets, i));
         known += d->targets.nodes[i].linked || d->targets.nodes[i].target != 0;
     }

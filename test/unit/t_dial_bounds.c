@@ -143,6 +143,52 @@ static void test_max_links(void)
     rig_free(r);
 }
 
+static void test_full_mesh(void)
+{
+    /* Goal: full_mesh bounds what is dialled unasked, and nothing else; 0 is none, and no picks. Method: 5
+     * and 0 of 100 nodes with max_links 20; wants, hubs, and known nodes that go below the bound. */
+    struct rig *r = rig_mesh(20, 5, 64, 7);
+    uint8_t seen[200];
+    uint32_t node[100], i;
+
+    for (i = 0; i < 5; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 5, "5 of 5");
+    for (; i < 100; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == PHX__DIAL_PICKS, "8 of 100");
+    for (i = 4; i < 100; i++)
+        phx__dial_forget(&r->d, node[i]);
+    node[4] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 5, "down to 5: all of them");
+    rig_check(r);
+    rig_free(r);
+
+    r = rig_mesh(20, 0, 64, 8);
+    for (i = 0; i < 100; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 0 && r->d.targets.pick_count == 0, "none of 100");
+    for (i = 0; i < 30; i++)
+        phx__dial_want(&r->d, node[i]);
+    ok(count_dialled(r, seen, 200) == 30, "who is sent to is dialled");
+    for (i = 0; i < 20; i++)
+        check(rig_up(r, PHX__NONE, node[i]) == 0, "up");
+    ok(count_dialled(r, seen, 200) == 0, "up to max_links");
+    rig_hub(r, 1);
+    rig_wait(r);
+    ok(r->last.expect == PHX__NONE, "beyond it hubs are");
+    rig_fail(r, r->last.slot, PHX_EREFUSED);
+    phx__dial_down(&r->d, node[0]);
+    ok(count_dialled(r, seen, 200) == 10 && !seen[node[0]], "a lost link is not made again unasked");
+    for (i = 1; i < 100; i++) {
+        phx__dial_down(&r->d, node[i]);
+        phx__dial_forget(&r->d, node[i]);
+    }
+    ok(count_dialled(r, seen, 200) == 0, "not the last one either");
+    rig_check(r);
+    rig_free(r);
+}
+
 static void test_crossing(void)
 {
     /* Goal: whoever rests because of the bound is woken when it falls. Method: 21 nodes and
@@ -389,6 +435,7 @@ int main(void)
     test_max_dials();
     test_give_way();
     test_max_links();
+    test_full_mesh();
     test_crossing();
     test_picks();
     test_full();
