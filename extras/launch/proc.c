@@ -548,19 +548,6 @@ int la_proc_find(const char *name, char *const *env, const char *dir, char *out,
     }
 }
 
-int la_exec_status(int error)
-{
-    switch (error) {
-    case ENOENT:
-    case ENOTDIR: return 127;
-    case EACCES:
-    case EPERM:
-    case ENOEXEC:
-    case EISDIR: return 126;
-    default: return 1;
-    }
-}
-
 /* ---- Collecting and signalling ------------------------------------------------------------------- */
 
 static int proc_index(const struct la_procs *p, pid_t pid)

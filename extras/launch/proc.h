@@ -54,9 +54,6 @@ void la_procs_signal(const struct la_procs *p, int number);
 /* How many groups may have members. */
 int la_procs_left(const struct la_procs *p);
 
-/* 127: missing, 126: there, but not to be executed, else 1. */
-int la_exec_status(int error);
-
 /* Makes a pipe or socketpair whose ends are close-on-exec and not 0, 1 or 2. 0 or errno. */
 int la_pipe(int out[2]);
 int la_pair(int out[2]);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define RANKS_AT_ONCE 8                    /* started in one step */
@@ -522,7 +521,7 @@ static void proc_ended(struct ranks_proc *p, const struct la_end *e)
     proc_check_over(p);
 }
 
-static void proc_not_started(struct ranks_proc *p, int error, const char *what, int status)
+static void proc_not_started(struct ranks_proc *p, int error, const char *what, int directory)
 {
     struct la_end e;
 
@@ -530,7 +529,7 @@ static void proc_not_started(struct ranks_proc *p, int error, const char *what, 
     e.rank = p->rank;
     e.error = error;
     e.what = what;
-    e.status = status;
+    e.directory = directory;
     p->started = 1;
     proc_ended(p, &e);
 }
@@ -551,8 +550,7 @@ int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
         continue; /* its last words; a grandchild might speak for ever */
     memset(&e, 0, sizeof e);
     e.rank = p->rank;
-    e.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    e.status = e.signal != 0 ? 128 + e.signal : WEXITSTATUS(status);
+    e.wait = status;
     e.inited = p->inited;
     e.finalized = p->finalized;
     proc_drain(p);
@@ -736,8 +734,7 @@ static void proc_start(struct ranks_proc *p)
     }
     if (err != 0) {
         proc_untake(p);
-        proc_not_started(p, err, stage == LA_EXEC_DIR ? g->dir : g->argv[1],
-                         stage == LA_EXEC_PROGRAM ? la_exec_status(err) : 1);
+        proc_not_started(p, err, stage == LA_EXEC_DIR ? g->dir : g->argv[1], stage == LA_EXEC_DIR);
         return;
     }
     p->started = 1;

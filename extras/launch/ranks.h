@@ -15,11 +15,11 @@ struct la_ranks;
 /* How a rank ended. */
 struct la_end {
     uint32_t rank;
-    int status;            /* as a shell has it: 0-255, 128 + signal, 127 and 126 */
-    int signal;            /* 0, or what it was ended by */
+    int wait;              /* as of waitpid */
     int inited, finalized; /* what it had said */
-    int error;             /* not 0: it was never started, errno ... */
-    const char *what;      /* ... of this program or directory */
+    int error;             /* not 0: it was never started, errno; ECANCELED: since the job was over ... */
+    int directory;         /* ... 1: it is its directory that is at fault */
+    const char *what;      /* the program or directory */
 };
 
 struct la_ranks_ops {

@@ -10,6 +10,7 @@
  * stream ends first is told to end, and fails when it has: so the reason has come by then. */
 #define _POSIX_C_SOURCE 200809L
 #include "start.h"
+#include "status.h"
 #include "../../phoenix.h"
 
 #include <errno.h>
@@ -455,7 +456,7 @@ static void start_begin(struct start_child *c)
         return;
     snprintf(why, sizeof why, "%s: %s", k.words[1] != NULL ? k.words[1] : s->job->ssh != NULL ? s->job->ssh : "ssh",
              strerror(err));
-    start_fail(c, la_exec_status(err), why);
+    start_fail(c, la_status_of_errno(err, 0), why);
     if (c->pid == 0)
         c->state = GONE;
 }
