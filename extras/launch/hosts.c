@@ -744,19 +744,26 @@ static int check_chain(const struct la_hosts *h, const uint32_t *via, uint32_t a
     return depth > HOSTS_VIA_MAX ? PHX_ELIMIT : 0;
 }
 
+int la_hosts_vias(const struct la_hosts *h, uint32_t *via)
+{
+    struct place_of *all = sorted_names(h);
+    uint32_t i;
+
+    for (i = 0; all != NULL && i < h->count; i++)
+        via[i] = h->list[i].via != NULL ? find_name(all, h->count, h->list[i].via) : LA_NONE;
+    free(all);
+    return all != NULL ? 0 : PHX_ENOMEM;
+}
+
 int la_hosts_gateways(struct la_hosts *h, char why[LA_TEXT])
 {
-    struct place_of *all;
     uint32_t *via, i, deep = LA_NONE;
     int err = add_missing(h, why);
 
     if (err != 0)
         return err;
-    all = sorted_names(h);
     via = calloc((size_t)h->count + 1, sizeof *via);
-    err = all == NULL || via == NULL ? PHX_ENOMEM : 0;
-    for (i = 0; err == 0 && i < h->count; i++)
-        via[i] = h->list[i].via != NULL ? find_name(all, h->count, h->list[i].via) : LA_NONE;
+    err = via == NULL ? PHX_ENOMEM : la_hosts_vias(h, via);
     for (i = 0; err == 0 && i < h->count; i++) {
         err = check_chain(h, via, i, why);
         if (err == PHX_ELIMIT) {
@@ -768,7 +775,6 @@ int la_hosts_gateways(struct la_hosts *h, char why[LA_TEXT])
         snprintf(why, LA_TEXT, "%.100s is behind more than %d gateways", h->list[deep].name, HOSTS_VIA_MAX);
         err = PHX_EINVAL;
     }
-    free(all);
     free(via);
     return err;
 }

@@ -31,20 +31,30 @@ int la_hosts_slurm(struct la_hosts *h, const char *nodelist, const char *tasks_p
 int la_hosts_pbs(struct la_hosts *h, const char *text, size_t size, char why[LA_TEXT]);
 /* Adds the gateways that are named only in via=; an unknown word, or a circle of gateways: PHX_EINVAL. */
 int la_hosts_gateways(struct la_hosts *h, char why[LA_TEXT]);
+/* The gateway of each host as its place in the list, or LA_NONE. via has room for all. 0, PHX_ENOMEM. */
+int la_hosts_vias(const struct la_hosts *h, uint32_t *via);
+
+#define LA_RANKS_MAX 4194304u /* of a job */
+#define LA_DEGREE_MAX 32      /* unless --degree says more */
 
 struct la_place_config {
     uint32_t ppn;       /* ranks per host; 0: slots, or 1 */
     int cyclic;         /* --place cyclic */
     uint32_t degree;    /* 0: by the rule */
-    uint32_t max_depth; /* 2 */
-    uint32_t max_conn;  /* 1024 */
-    const char *local;  /* this host's names as a list; the launcher serves them itself; NULL: none */
+    uint32_t max_depth; /* 0: 2 */
+    uint32_t max_conn;  /* 0: 1024 */
+    const char *local;  /* this host's names, "a,a.b.c,localhost": the launcher serves the first host that has
+                           one of them; NULL: none */
+    uint32_t processors; /* of this host; 0: unknown */
 };
 
 struct la_place_said {    /* for -v and --dry-run */
     uint32_t degree, depth;
     char why[LA_TEXT];    /* of the degree */
-    char warning[LA_TEXT]; /* more ranks than slots or processors: one line; "": none */
+    /* Warnings, one line each; "": none. */
+    char slots[LA_TEXT];     /* more ranks than slots or processors */
+    char mapping[LA_TEXT];   /* it is too long to be told */
+    char localhost[LA_TEXT]; /* it is named beside others, which cannot reach it */
 };
 
 /* Fills size, nodes, mapping, agents of a job whose programs are set. 0, PHX_ENOMEM, PHX_EINVAL (why). */

@@ -240,8 +240,7 @@ int phx__addr_parse(const char *text, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        n = addr_path_length(text + 7, sizeof p.path);
-        if (n == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);

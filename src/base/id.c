@@ -83,8 +83,7 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    slots = phx__mem_get(ids->mem, size * sizeof *slots);
-    if (slots == NULL)
+    if ((slots = phx__mem_get(ids->mem, size * sizeof *slots)) == NULL)
         return PHX_ENOMEM;
     memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
     for (i = 0; i < old; i++) {

@@ -62,8 +62,7 @@ static int map_double(struct phx__map *m)
         return PHX_ENOMEM;
     bigger.capacity = m->capacity == 0 ? MAP_FIRST : m->capacity * 2;
     size = bigger.capacity * sizeof *m->slots;
-    bigger.slots = phx__mem_get(m->mem, size);
-    if (bigger.slots == NULL)
+    if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
     for (i = 0; i < m->capacity; i++) {

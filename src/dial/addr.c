@@ -25,8 +25,7 @@ uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
     uint32_t n, turn = 0;
 
     for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
-        next = dial_addr_next(a, count, out, n, PHX_UNIX);
-        if (next == NULL)
+        if ((next = dial_addr_next(a, count, out, n, PHX_UNIX)) == NULL)
             next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
         if (next == NULL)
             next = dial_addr_next(a, count, out, n, 0);
@@ -52,8 +51,7 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     c->family = a->family;
     c->tls = a->tls;
     c->port = a->port;
-    c->path_size = (uint8_t)dial_addr_path_size(a);
-    if (c->path_size == 0) {
+    if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
     }
@@ -150,8 +148,7 @@ uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, u
     uint32_t i;
 
     for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) < first)
-            first = dial_addr_rest(&at[i], rest);
+        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 

@@ -346,8 +346,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < DIAL_DEAD_ROUNDS)
-            t->failures = DIAL_DEAD_ROUNDS;
+        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -456,8 +455,7 @@ static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
         return 0;
     }
     t->fresh = 0;
-    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now);
-    if (t->untried == 0) {
+    if ((t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now)) == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
     }
@@ -505,8 +503,7 @@ static int dial_make_room(struct phx__dial *d)
         d->room_at = UINT64_MAX;
     if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
         return 0;
-    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i);
-    if (t == NULL)
+    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
         return 0;
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
@@ -528,8 +525,7 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
     if (at == NULL)
         return PHX_ENOMEM;
     for (k = 0; k < n; k++) {
-        i = phx__dial_addr_index(t->at, t->count, &a[k]);
-        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
+        if ((i = phx__dial_addr_index(t->at, t->count, &a[k])) == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
         if (i == PHX__NONE) {
             some = 1;
@@ -867,8 +863,7 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    t = phx__dial_target_wake(&d->targets, node);
-    if (t == NULL && d->targets.nodes[node].target != 0)
+    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
         return;
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)

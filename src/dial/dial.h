@@ -16,16 +16,16 @@ struct phx__dial_limits {
 
 /* Only phx__dial_due calls dial. None of these may call back into this room, but for phx__dial_answered. */
 struct phx__dial_ops {
-    void *ctx;
+    phx *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
      * negative: failed at once with that reason. expect: the node that should answer, PHX__NONE if any. */
-    int (*dial)(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
+    int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
-    void (*abandon)(void *ctx, uint32_t slot);
+    void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
-    void (*ask)(void *ctx);
+    void (*ask)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__dial {

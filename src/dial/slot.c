@@ -22,8 +22,7 @@ int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_
     PHX_ASSERT(count > 0);
     memset(s, 0, sizeof *s);
     s->free = PHX__NONE;
-    s->at = phx__mem_zero(mem, count * sizeof *s->at);
-    if (s->at == NULL)
+    if ((s->at = phx__mem_zero(mem, count * sizeof *s->at)) == NULL)
         return PHX_ENOMEM;
     s->capacity = count;
     for (k = count; k-- > 0; s->free = k) {

@@ -209,8 +209,7 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
         ts->picks[pick] = ts->picks[pick + 1];
-    node = target_next_pick(ts);
-    if (node == PHX__NONE)
+    if ((node = target_next_pick(ts)) == PHX__NONE)
         return NULL;
     target_pick(ts, node);
     return phx__dial_target_wake(ts, node);

@@ -39,8 +39,8 @@ struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
     struct phx__timers *timers;
-    void *ctx;
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    phx *ctx;
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */

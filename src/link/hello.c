@@ -239,8 +239,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
-    key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
-    if (key == PHX__NONE)
+    if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;

@@ -63,8 +63,7 @@ static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t siz
 
     l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
     s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
-    if (s->paid_at > s->now + LINK_ALL_MOST_US)
-        s->paid_at = s->now + LINK_ALL_MOST_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
 }
 
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
@@ -173,13 +172,10 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     long n;
     int err;
 
-    if (room > most)
-        room = most;
+    room = PHX__MIN(room, most);
     most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
-    if (room > most)
-        room = most;
-    n = phx__link_place_recv(s, l, buffer, room);
-    if (n <= 0)
+    room = PHX__MIN(room, most);
+    if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
         return PHX_EPROTO;
@@ -296,11 +292,9 @@ int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enu
 {
     int err;
 
-    l->hello = phx__mem_zero(s->mem, sizeof *l->hello);
-    if (l->hello == NULL)
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL)
         return PHX_ENOMEM;
-    err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer);
-    if (err != 0) {
+    if ((err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer)) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
         l->hello = NULL;
         return err;

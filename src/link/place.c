@@ -90,8 +90,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 {
     size_t done, size;
 
-    *out = phx__buf_block_new(s->mem, n);
-    if (*out == NULL)
+    if ((*out = phx__buf_block_new(s->mem, n)) == NULL)
         return PHX_ENOMEM;
     for (done = 0; done < n; done += size, from++) {
         size = from->iov_len < n - done ? from->iov_len : n - done;
@@ -117,8 +116,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
 
     if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
-    head = s->ops->place(s->ctx, l, p, size, &place);
-    if (head > 0 && l->state == PHX__LINK_CLOSED)
+    if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
     if (head == 0 || l->state == PHX__LINK_CLOSED)
         return l->state == PHX__LINK_CLOSED;
@@ -267,8 +265,7 @@ static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *l
         phx__buf_place_drop(open);
     s->os_calls++;
     got = s->os->recvv(s->os->world, l->handle, r.iov + empty, (int)(r.count - empty));
-    got = place_received(s, l, got, r.total);
-    if (got <= 0)
+    if ((got = place_received(s, l, got, r.total)) <= 0)
         return (int)got;
     *left = place_fill(s, l, (size_t)got);
     from = place_guessed(s, l, &r, left);

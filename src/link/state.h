@@ -141,10 +141,6 @@ struct phx__link_ops {
 };
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-struct phx__link_key {
-    const uint8_t *data;
-    size_t size;
-};
 
 struct phx__link_set {
     struct phx__mem *mem;
@@ -153,7 +149,7 @@ struct phx__link_set {
     const struct phx__link_ops *ops;
     phx *ctx; /* of the ops */
     const char *cluster;
-    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */

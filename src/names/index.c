@@ -103,11 +103,7 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 {
     if (i >= of->count)
         return 0;
-    item->first = of->at[i].first;
-    item->last = of->at[i].last;
-    item->epoch = of->at[i].epoch;
-    item->node = node;
-    item->next = i + 1;
+    *item = (struct index_item){ of->at[i].first, of->at[i].last, of->at[i].epoch, node, i + 1 };
     return 1;
 }
 

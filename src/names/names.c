@@ -118,8 +118,7 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
                       sizeof *n->conflicts) != 0)
         return PHX_ENOMEM;
-    rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
-    if (rest.at == NULL)
+    if ((rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
@@ -285,8 +284,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
     i = names_from(own, first);
-    gaps = names_gaps(own, i, first, last);
-    if (gaps == 0)
+    if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
     want.first = first;
     want.last = last;

@@ -8,49 +8,37 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
+static const struct phx_detector api_presets[] = {
+    /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
+    { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
+    { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+};
+
 /* size and version stand first in every version of the struct. */
 void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
     if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
         return;
     memset(cfg, 0, size);
+    if (size == sizeof *cfg && version == PHX_VERSION_NUMBER)
+        *cfg = (struct phx_config){
+            .cluster = "phoenix", .relay = 1, .same_host = 1, .log_level = PHX_LOG_INFO,
+            .max_message = 16u << 20, .window = 4u << 20, .hold_bytes = 16u << 20,
+            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64, .max_accepts = 4096, .hop_limit = 16,
+            .step_bytes = 256u << 10, .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
+            .retry_max_us = 30 * PHX__SECOND, .detector = api_presets[PHX_PRESET_DEFAULT]
+        };
     cfg->size = size;
     cfg->version = version;
-    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
-        return;
-    cfg->cluster = "phoenix";
-    cfg->relay = 1;
-    cfg->max_message = 16u << 20;
-    cfg->window = 4u << 20;
-    cfg->hold_bytes = 16u << 20;
-    cfg->max_links = 1024;
-    cfg->full_mesh = UINT32_MAX;
-    cfg->max_nodes = 65536;
-    cfg->max_dials = 64;
-    cfg->max_accepts = 4096;
-    cfg->hop_limit = 16;
-    cfg->step_bytes = 256u << 10;
-    cfg->dial_timeout_us = 5 * PHX__SECOND;
-    cfg->retry_min_us = 50 * PHX__MS;
-    cfg->retry_max_us = 30 * PHX__SECOND;
-    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
-    cfg->same_host = 1;
-    cfg->log_level = PHX_LOG_INFO;
 }
 
 int phx_detector_preset(struct phx_detector *d, int preset)
 {
-    static const struct phx_detector presets[] = {
-        /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
-        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
-        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
-    };
-
-    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(api_presets))
         return PHX_EINVAL;
-    *d = presets[preset];
+    *d = api_presets[preset];
     return 0;
 }
 
@@ -135,8 +123,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
-    p = phx__mem_zero(&mem, sizeof *p);
-    if (p == NULL)
+    if ((p = phx__mem_zero(&mem, sizeof *p)) == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
     if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
@@ -216,8 +203,7 @@ int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    n = api_resolve(p, address, a, (int)PHX__LISTENERS);
-    if (n < 0)
+    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -310,13 +296,9 @@ int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err == 0)
-        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
-    if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(&p->keys);
-    if (err == 0)
-        err = phx__os_adopt(&p->os, fd);
-    if (err != 0) {
+    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
+        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+        || (err = phx__os_adopt(&p->os, fd)) != 0) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -337,8 +319,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_read_file(path, bytes, sizeof bytes);
-    if (size < 0)
+    if ((size = phx__os_read_file(path, bytes, sizeof bytes)) < 0)
         return (int)size;
     if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
@@ -471,8 +452,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
-    node = phx__names_owner(&p->names, name, NULL, &err);
-    if (node == PHX__NONE)
+    if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
         *out = p->ids.at[node];
@@ -515,19 +495,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
                    void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct phx_outgoing m;
-    struct iovec iov;
+    struct iovec iov = { (void *)data, size }; /* an iovec has no const, but nothing writes through it */
+    struct phx_outgoing m = { to, from, tag, 0, 0, &iov, 1, release, arg };
 
-    memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov.iov_len = size;
-    m.to = to;
-    m.from = from;
-    m.tag = tag;
-    m.iov = &iov;
-    m.iov_count = 1;
-    m.release = release;
-    m.arg = arg;
     return phx_sendv(p, &m);
 }
 
@@ -599,19 +569,12 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        memset(out, 0, sizeof *out);
-        out->handle = l->handle;
-        out->up = phx__node_serves(p, l);
-        out->dialer = l->dialer;
-        out->same_host = l->same_host;
-        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-        out->peer = l->id;
-        out->address = l->address;
-        out->since_us = l->since;
-        out->bytes_in = l->in.bytes;
-        out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
-        out++;
+        *out++ = (struct phx_link){
+            .handle = l->handle, .up = phx__node_serves(p, l), .dialer = l->dialer, .same_host = l->same_host,
+            .monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer), .peer = l->id,
+            .address = l->address, .since_us = l->since, .bytes_in = l->in.bytes, .bytes_out = l->out.bytes,
+            .queued_bytes = phx__link_out_queued(l) + l->out.news.bytes
+        };
     }
     return n;
 }
@@ -627,13 +590,8 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
-        out->id = at.id;
-        out->next = at.next;
-        out->hops = at.hops;
-        out->seq = d->seq;
-        out->feasible_seq = d->feasible_seq;
-        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        out++;
+        *out++ = (struct phx_route){ at.id, at.next, at.hops, d->seq, d->feasible_seq,
+                                     d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops };
     }
     return n;
 }

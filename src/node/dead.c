@@ -39,13 +39,15 @@ static int dead_is(const phx *p, uint32_t node, int heard)
                    && phx__post_sched_find(&p->post, node) == NULL));
 }
 
-static size_t dead_bytes(const phx *p, int heard)
+/* Of those that were lost in this second or later. */
+static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
     uint32_t node;
 
     for (node = 1; node < p->ids.size; node++)
-        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+        if (dead_is(p, node, heard) && p->route.table.at[node].since >= from)
+            bytes += dead_cost(p, node);
     return bytes;
 }
 
@@ -70,18 +72,19 @@ void phx__node_dead_forget(phx *p, uint32_t node)
     phx__id_drop(&p->ids, node);
 }
 
-/* Forgets the longest dead until they take no more than `most`. */
+/* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
 static void dead_thin(phx *p, size_t most, int heard)
 {
-    size_t bytes = dead_bytes(p, heard);
-    uint32_t node, oldest;
+    size_t bytes = dead_bytes(p, heard, 0);
+    uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
 
-    while (bytes > most) {
-        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
-            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
-                oldest = p->route.table.at[node].since;
+    while (bytes > most && high - low > 1) {
+        last = low + (high - low) / 2;
+        *(dead_bytes(p, heard, last) > most ? &low : &high) = last;
+    }
+    for (last = low; bytes > most && last <= low + 1; last++) {
         for (node = p->ids.size; node-- > 1 && bytes > most;) {
-            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since >= last)
                 continue;
             bytes -= dead_cost(p, node);
             phx__route_forget(&p->route, node);
@@ -97,7 +100,7 @@ void phx__node_dead_make_room(phx *p, const struct phx_id *id)
     if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
         || phx__id_find(&p->ids, id) != PHX__NONE)
         return;
-    bytes = dead_bytes(p, 1);
+    bytes = dead_bytes(p, 1, 0);
     p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
     if (bytes > 0)
         dead_thin(p, bytes - bytes / 8 - 1, 1);
@@ -182,7 +185,7 @@ void phx__node_dead_due(phx *p)
         else if (phx__route_next(&p->route, node) == PHX__NONE)
             phx__node_dead_note(p);
     }
-    if (dead_bytes(p, 0) > most)
+    if (dead_bytes(p, 0, 0) > most)
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
     dead_fit(p);
 }

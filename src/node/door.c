@@ -75,22 +75,47 @@ void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
+    uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
+
     if (p->links.door.room == 0)
         p->links.door.more_after = DOOR_MORE_AFTER;
-    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+    else if (open > p->links.door.room) /* it has not come down yet: the same shortage */
+        room = p->links.door.room;
+    door_set_room(p, room);
 }
 
 /* ---- A full hub ------------------------------------------------------------------------------ */
 
+/* How many links may be up before the next one that is accepted is a guest's. */
+static uint32_t door_places(const phx *p)
+{
+    return p->cfg.max_accepts < door_links(p) ? p->cfg.max_accepts : door_links(p);
+}
+
+/* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
+static uint32_t door_guests(const phx *p)
+{
+    uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
+
+    return p->links.door.guests < beyond ? p->links.door.guests : beyond;
+}
+
 int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    uint32_t most = door_links(p), guests = 1 + most / 4;
+    uint32_t most = 1 + door_places(p) / 4;
 
-    if (p->links.up < most && p->links.up < p->cfg.max_accepts)
+    if (p->links.up < door_places(p))
         return 0;
     return (d != NULL && d->hops != PHX__UNREACHABLE)
-           || p->links.up >= most + (guests < DOOR_GUESTS ? guests : DOOR_GUESTS);
+           || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
+}
+
+void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+{
+    p->links.door.guests = door_guests(p);
+    if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
+        p->links.door.guests += in ? 1u : UINT32_MAX;
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
@@ -124,7 +149,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     struct phx__link *l;
 
     if (!stranger)
-        return p->links.up > door_links(p) ? door_spare(p) : NULL;
+        return p->links.up > door_links(p) || door_guests(p) > 0 ? door_spare(p) : NULL;
     l = p->links.unauthenticated > door_strangers(p) ? door_oldest(p) : NULL;
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
@@ -141,7 +166,7 @@ uint64_t phx__node_door_due(phx *p)
         door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + more : 0);
         phx__dial_moved(&p->dial);
     }
-    if (p->links.up > door_links(p)) {
+    if (p->links.up > door_links(p) || door_guests(p) > 0) {
         for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
             if ((l = door_look(p, first, i)) != NULL)
                 phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
@@ -154,7 +179,8 @@ uint64_t phx__node_door_due(phx *p)
 
 int phx__node_door_waits(phx *p, struct phx__link *l)
 {
-    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+    /* It waits until it is answered: its first words may come in pieces. */
+    if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
         return 0;
     p->links.door.waiting += !l->in.turn;
     l->in.turn = 1;

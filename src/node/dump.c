@@ -161,32 +161,25 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_dot_link(struct dump *d, uint32_t node)
-{
-    if (phx__node_link(d->p, node) != NULL)
-        dump_dot_edge(d, PHX__SELF, node, "");
-}
-
 static void dump_dot(struct dump *d)
 {
+    uint32_t node;
+
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
-    dump_each(d, 1, dump_dot_link);
+    for (node = 1; node < d->p->ids.size; node++)
+        if (phx__node_link(d->p, node) != NULL)
+            dump_dot_edge(d, PHX__SELF, node, "");
     dump_each(d, 1, dump_dot_seen);
     phx__node_text_put(&d->t, "}\n");
 }
 
 int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d;
+    struct dump d = { { out, capacity, 0 }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
-    phx__node_text_begin(&d.t, out, capacity);
-    d.p = p;
-    if (format == PHX_DUMP_JSON)
-        dump_json(&d);
-    else
-        dump_dot(&d);
+    (format == PHX_DUMP_JSON ? dump_json : dump_dot)(&d);
     return phx__node_text_end(&d.t);
 }

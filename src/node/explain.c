@@ -140,7 +140,7 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t;
+    struct phx__text t = { out, capacity, 0 };
     struct phx_node n;
     uint32_t i;
 
@@ -149,7 +149,6 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__id_find(&p->ids, node);
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);

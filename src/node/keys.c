@@ -142,8 +142,7 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
-    if (reason < PHX_ERROR_LAST)
-        reason = PHX_ERROR_LAST; /* all that we do not know are one */
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;

@@ -68,8 +68,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
-        err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us);
-        if (err == 0)
+        if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);
     }
@@ -131,6 +130,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
+    phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
@@ -151,8 +151,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_hello_resume(&p->set, l);
-        if (err != 0 && err != PHX_EAGAIN)
+        if ((err = phx__link_hello_resume(&p->set, l)) != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
             (void)links_watch(p, l);
@@ -402,8 +401,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
-    if (err == 0)
+    if ((err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
@@ -577,9 +575,8 @@ void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    phx *p = ctx;
     int err;
 
     if (to->family == PHX_OTHER)
@@ -590,9 +587,8 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
     return err;
 }
 
-void phx__node_links_abandon(void *ctx, uint32_t attempt)
+void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    phx *p = ctx;
     struct phx__link *l;
     uint32_t i, slot = 0;
 
@@ -670,8 +666,7 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
+    if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -733,10 +728,18 @@ static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
+    char at[PHX_ADDRESS_TEXT];
+    int taught;
 
-    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
-        && phx__node_addr_learn(&p->addr, &link, &here))
-        p->news.card_stale = 1;
+    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+        return;
+    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    p->news.card_stale |= taught & PHX__ADDR_NEW;
+    if (taught & PHX__ADDR_MOVED)
+        phx__dial_moved(&p->dial);
+    if (taught & PHX__ADDR_AGREED)
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
+                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
 }
 
 static int links_up(phx *p, struct phx__link *l)
@@ -770,6 +773,7 @@ static int links_up(phx *p, struct phx__link *l)
         phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
+    phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
@@ -944,8 +948,7 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
-    if (n > 0)
+    if ((n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget)) > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
 }

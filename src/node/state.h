@@ -43,6 +43,7 @@ struct phx__deferred_dial {
 struct phx__door {
     uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
     uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint32_t guests;   /* links that were accepted beyond the limit */
     uint64_t short_at; /* when descriptors ran out last, or more were tried, and when to try more */
     uint64_t more_after;
     uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
@@ -175,11 +176,11 @@ struct phx {
 PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
-PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+PHX_PRIVATE int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body);
+PHX_PRIVATE int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap);
 
 /* door.c: when there is room for a stranger's link (0: now); descriptors have run out; is there no room for a
  * link that this node, or PHX__NONE, dialled; the link that goes, as there are too many of strangers or in
@@ -187,6 +188,8 @@ PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx_
 PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
 PHX_PRIVATE void phx__node_door_is_short(phx *p);
 PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* This link comes up, or was up and goes; before links.up says so. */
+PHX_PRIVATE void phx__node_door_passes(phx *p, const struct phx__link *l, int in);
 PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
 PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
 /* Must it wait for its turn to begin with TLS? Whose turn is it; NULL: not before *next. It took so long. */

@@ -242,8 +242,7 @@ static int step_read_card(phx *p, uint32_t node)
 
     if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
-    changed = phx__names_set(&p->names, node, &card);
-    if (changed < 0)
+    if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);

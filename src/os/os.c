@@ -452,8 +452,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
-        fd = os_accept_fit(listener, &a, &size);
-        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
+        if ((fd = os_accept_fit(listener, &a, &size)) < 0 && errno != 0 && !os_accept_may_go_on(errno))
             return phx__os_poll_error(errno);
         if (fd < 0)
             continue; /* that one is gone */
@@ -581,8 +580,7 @@ static long os_recv(void *world, int handle, void *data, size_t size)
     (void)world;
     PHX_ASSERT(size > 0);
     do { /* recv is the lesser call, but an adopted descriptor need not be a socket */
-        n = recv(handle, data, size, 0);
-        if (n < 0 && errno == ENOTSOCK)
+        if ((n = recv(handle, data, size, 0)) < 0 && errno == ENOTSOCK)
             n = read(handle, data, size);
     } while (n < 0 && errno == EINTR);
     return n < 0 ? phx__os_poll_error(errno) : (long)n;
@@ -592,8 +590,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 {
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
+    count = PHX__MIN(count, OS_IOV_MAX);
     do
         n = readv(handle, iov, count);
     while (n < 0 && errno == EINTR);
@@ -767,8 +764,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     w->mem = mem;
     w->wake_read = w->wake_write = -1;
     w->queue = -1;
-    err = os_wake_open(w);
-    if (err == 0)
+    if ((err = os_wake_open(w)) == 0)
         err = phx__os_poll_open(w);
     if (err == 0)
         err = phx__os_poll_watch(w, w->wake_read, PHX_READ);

@@ -138,8 +138,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = phx__os_poll_high(kqueue());
-    if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
+    if ((w->queue = phx__os_poll_high(kqueue())) < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
 }
@@ -278,8 +277,7 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     uint32_t seen, at = w->start;
     int count = 0, n;
     capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
-    n = poll(w->polled, (nfds_t)w->polled_count, 0);
-    if (n < 0)
+    if ((n = poll(w->polled, (nfds_t)w->polled_count, 0)) < 0)
         return errno == EINTR ? 0 : phx__os_poll_error(errno); /* level-triggered: nothing is lost */
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);

@@ -77,7 +77,7 @@ void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int re
 void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
 {
     uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__outcome *o;
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
 
     if (result != PHX_OK && m->token == 0 && m->limit != 0)
         phx__post_box_lost(p, 1 + m->rest, m->to, result);
@@ -87,13 +87,9 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
-    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = m->token;
-    o->result = result;
-    o->multicast = m->multicast;
-    o->to = m->to;
-    o->tag = m->tag;
-    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
 }
 
 int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
@@ -144,6 +140,15 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
     return waiting == 0 || waiting < p->limits.window;
 }
 
+/* Notes where the message at index is, for who cancels. */
+static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uint32_t index, uint64_t token)
+{
+    struct phx__token_at at = {NULL, peer->node, 0, peer->out.base + index};
+
+    if (token != 0)
+        (void)phx__post_tokens_add(&p->store.tokens, token, &at);
+}
+
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
@@ -151,7 +156,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     uint64_t epoch;
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
@@ -160,6 +165,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         return 0; /* into a frame that is listed already */
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    box_note(p, peer, phx__post_flow_last(&peer->out), m->token);
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
         phx__ring_del(&b->link);
         phx__ring_del(&b->age);
@@ -261,11 +267,10 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     phx__post_box_outcome(p, m, result);
 }
 
-/* Ends what is queued behind `before`, or first. */
-static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *before, int result)
+static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *q, int result)
 {
-    box_end(p, before == NULL ? &b->head->message : &before->next->message, result);
-    phx__post_store_drop(&p->store, b, before); /* the outcome holds the host's memory */
+    box_end(p, &q->message, result);
+    phx__post_store_drop(&p->store, b, q); /* the outcome holds the host's memory */
 }
 
 /* The bit of message.tried for a life; all of them if none is left. */
@@ -308,7 +313,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
-            box_end_queued(p, b, NULL, PHX_EFAILED);
+            box_end_queued(p, b, b->head, PHX_EFAILED);
             box_check_room(p, b->peer);
             continue;
         }
@@ -316,7 +321,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             box_look_again(p); /* if the flow is empty, no ack will bring us here again */
             break;
         }
-        phx__post_store_drop(&p->store, b, NULL);
+        phx__post_store_drop(&p->store, b, b->head);
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -333,8 +338,7 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
+    b->retry_us = PHX__MIN(b->retry_us, BOX_RETRY_MOST);
     b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
@@ -466,6 +470,12 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
         && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
 }
 
+uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
+{
+    return time_limit_us == 0 || time_limit_us >= PHX__NEVER - *p->ops.now ? PHX__NEVER
+                                                                           : *p->ops.now + time_limit_us;
+}
+
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
     if (limit < p->boxes.expire_at) {
@@ -580,43 +590,6 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
 
 /* ---- Withdrawing */
 
-/* How many records the message at index has. Index 0 may be in the middle of one. */
-static uint32_t box_span(const struct phx__flow_out *o, uint32_t index)
-{
-    uint32_t n = 1;
-
-    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
-        n++;
-    PHX_ASSERT(index + n <= o->count);
-    return n;
-}
-
-/* Where the last message begins; count > 0. */
-static uint32_t box_last(const struct phx__flow_out *o)
-{
-    uint32_t i = o->count - 1;
-
-    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i--;
-    return i;
-}
-
-static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
-{
-    struct phx__queued *before = NULL, *q;
-
-    for (q = b->head; q != NULL && q->message.token != token; q = q->next)
-        before = q;
-    if (q == NULL)
-        return 0;
-    box_end_queued(p, b, before, PHX_ECANCELLED);
-    if (b->peer != NULL)
-        box_check_room(p, b->peer);
-    if (b->head == NULL)
-        box_emptied(p, b);
-    return 1;
-}
-
 /* Marks the message at index, nothing of which was emitted, for the next sweep. */
 static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
                          int result)
@@ -626,75 +599,143 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
 
     phx__post_flow_message(o, index, &m);
     for (i = index; i < index + span; i++)
-        phx__post_flow_at(o, i)->gone = 1;
+        phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 
-static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
+/* Notes the messages of a flow that can be cancelled. 1: *at is one with this token. */
+static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token,
+                         struct phx__token_at *at)
 {
-    struct phx__flow_out *o = &peer->out;
+    const struct phx__flow_out *o = &peer->out;
     uint32_t i = (uint32_t)(o->left - o->base);
+    int found = 0;
 
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
         i++; /* the rest of one that was emitted in part */
-    while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += box_span(o, i);
-    if (i >= o->count)
-        return 0;
-    box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
-    phx__post_flow_sweep(o);
-    phx__post_box_ended(p, peer);
-    return 1;
+    for (; i < o->count; i += phx__post_flow_span(o, i), p->store.tokens.looks++) {
+        const struct phx__flow_record *r = phx__post_flow_at(o, i);
+
+        if (r->gone)
+            continue;
+        box_note(p, peer, i, r->token);
+        if (r->token != token)
+            continue;
+        found = 1;
+        at->queued = NULL;
+        at->node = peer->node;
+        at->number = o->base + i;
+    }
+    peer->noted = o->sweeps;
+    return found;
 }
 
-/* A walk over all that was not emitted. Tokens are not indexed: every send would pay for a rare call. */
-static int box_cancel(struct phx__post *p, uint64_t token)
+/* The same for all mailboxes and flows, from which the index is made anew. */
+static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
 {
+    struct phx__queued *q;
+    int found = 0;
     uint32_t i;
 
-    for (i = 0; i < p->store.count; i++)
-        if (box_cancel_box(p, p->store.boxes[i], token))
-            return 1;
+    phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
     for (i = 0; i < p->node_capacity; i++)
-        if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
-            return 1;
-    return 0;
+        found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
+    for (i = 0; i < p->store.count; i++)
+        for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
+            phx__post_store_note(&p->store, q);
+            if (q->message.token == token) {
+                at->queued = q;
+                found = 1;
+            }
+        }
+    return found;
 }
 
-static int box_has_multicast(const struct phx__post *p, uint64_t token)
+static int box_is_there(const struct phx__flow_out *o, const struct phx__token_at *at, uint64_t token)
 {
-    const struct phx__ring *r = p->store.multicasts.next;
+    const struct phx__flow_record *r;
 
-    while (r != &p->store.multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
-        r = r->next;
-    return r != &p->store.multicasts;
+    if (at->number < o->left || at->number - o->base >= o->count)
+        return 0;
+    r = phx__post_flow_at(o, (uint32_t)(at->number - o->base));
+    return r->token == token && (r->flags & PHX__DATA_FIRST) != 0 && !r->gone;
+}
+
+/* A message with this token that can be cancelled: 1, or 0. A sweep of its flow has moved it, perhaps. */
+static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+{
+    struct phx__post_peer *peer;
+
+    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+        p->store.tokens.looks++;
+        if (at->queued != NULL)
+            return 1;
+        peer = phx__post_sched_find(p, at->node);
+        if (peer != NULL && (box_is_there(&peer->out, at, token)
+                             || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
+            return 1;
+    }
+    return !p->store.tokens.made && box_look(p, token, at);
+}
+
+static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
+{
+    struct phx__box *b = q->message.box;
+    int member = q->message.multicast != NULL;
+
+    box_end_queued(p, b, q, PHX_ECANCELLED);
+    if (b->peer != NULL)
+        box_check_room(p, b->peer);
+    if (b->head == NULL)
+        box_emptied(p, b);
+    return member;
+}
+
+static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t number)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint32_t i = (uint32_t)(number - o->base), waiting = o->count - (uint32_t)(o->left - o->base);
+    int member = phx__post_flow_at(o, i)->multicast != NULL;
+
+    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
+    if (o->gone >= waiting / 2) {
+        p->store.tokens.looks += waiting;
+        phx__post_flow_sweep(o);
+    }
+    phx__post_box_ended(p, peer);
+    return member;
+}
+
+/* 1: it was one of a multicast's. */
+static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
+{
+    return at->queued != NULL ? box_cancel_queued(p, at->queued)
+                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
 }
 
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
-    if (token == 0 || !box_cancel(p, token))
+    struct phx__token_at at;
+
+    if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_has_multicast(p, token) && box_cancel(p, token))
+    while (box_cancel(p, &at) && box_find(p, token, &at))
         continue; /* the other members */
     return 0;
 }
 
 void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
 {
-    struct phx__queued *before = NULL, *q = b->head;
-
     p->pending.count--;
-    if (q == NULL) {
+    if (b->head == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
-        phx__post_flow_truncate(o, box_last(o));
+        phx__post_flow_truncate(o, phx__post_flow_last(o));
         phx__post_box_landed(p, b);
         return;
     }
-    for (; q->next != NULL; q = q->next)
-        before = q;
-    phx__post_store_drop(&p->store, b, before);
+    phx__post_store_drop(&p->store, b, b->tail);
     if (b->head == NULL)
         box_emptied(p, b);
 }
@@ -742,10 +783,11 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     uint64_t earliest = PHX__NEVER;
     uint32_t i, span;
 
+    phx__post_flow_sweep(o);
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
-        span = box_span(o, i);
+        span = phx__post_flow_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
         if (r->limit > *p->ops.now) {
@@ -764,17 +806,16 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
 static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
-    struct phx__queued *before = NULL, *q = b->head, *next;
+    struct phx__queued *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
-            box_end_queued(p, b, before, result);
+            box_end_queued(p, b, q, result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
-        before = q;
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -804,16 +845,10 @@ static void box_expire_held(struct phx__post *p)
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 {
-    struct phx__post_peer *peer;
+    struct phx__post_peer *peer = kind == (int)PHX__TIMER_POST ? phx__post_sched_find(p, arg) : NULL;
 
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (arg == 0)
-            box_expire_held(p);
-        else
-            box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, arg);
+    if (kind == (int)PHX__TIMER_POST_HOLD)
+        (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
     if (phx__post_sched_due(p, peer))
@@ -860,8 +895,9 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     uint32_t i, first;
     int result, back;
 
+    phx__post_flow_sweep(o);
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = box_last(o);
+        first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
         if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */

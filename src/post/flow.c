@@ -29,7 +29,8 @@
  * for each message an ack could end inside a record, and ten thousands would need a return each when their
  * name has moved.
  *
- * When a message is withdrawn, the heads behind it get new numbers: O(queue), for a rare call.
+ * When a message is withdrawn, the heads behind it get new numbers. That is done for many at a time: when one
+ * of them is next, or when half of the queue is withdrawn.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
@@ -42,9 +43,6 @@
 /* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
-#define FLOW_RING_FIRST 8u
-/* 3 GiB of records, which a 32-bit size still counts. */
-#define FLOW_RING_MOST (1u << 26)
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
@@ -99,37 +97,14 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
-/* Room for n more records. */
-static int flow_reserve(struct phx__flow_out *o, uint32_t n)
-{
-    uint32_t capacity = o->capacity == 0 ? FLOW_RING_FIRST : o->capacity, i;
-    struct phx__flow_record *ring;
-
-    if (n <= o->capacity - o->count)
-        return 0;
-    if (n > FLOW_RING_MOST - o->count)
-        return PHX_ENOMEM;
-    while (capacity < o->count + n)
-        capacity *= 2;
-    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
-    if (ring == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < o->count; i++)
-        ring[i] = *phx__post_flow_at(o, i);
-    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *ring);
-    o->ring = ring;
-    o->first = 0;
-    o->capacity = capacity;
-    return 0;
-}
-
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
     o->open.box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= flow_frame_size(&r);
+        o->bytes -= r.gone ? 0 : flow_frame_size(&r);
+        o->gone -= r.gone;
         if (o->base + o->count < o->sent) {
             o->sent--;
             o->flying -= flow_frame_size(&r);
@@ -205,41 +180,25 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
+    const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
+                                 m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
     struct phx__writer w;
-    struct phx__data d;
 
     if (tail == NULL)
         return NULL;
-    r = phx__post_flow_at(o, o->count);
-    d.target = o->target;
-    d.source = o->source;
-    d.number = o->base + o->count;
-    d.epoch = o->epoch;
-    d.to = m->to;
-    d.from = m->from;
-    d.tag = m->tag;
-    d.total = m->size;
-    d.seen = o->seen;
-    d.payload = NULL;
-    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
-    r->head = phx__buf_block_hold(tail);
-    r->head_at = (uint32_t)tail->used;
-    r->head_size = (uint16_t)(head_size + inlined);
-    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
-    r->body_at = (uint32_t)at;
-    r->body_size = (uint32_t)(size - inlined);
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
-    r->gone = 0;
-    r->token = m->token;
-    r->limit = m->limit;
-    r->box = m->box;
-    r->multicast = m->multicast;
+    r = phx__post_flow_at(o, o->count++);
+    *r = (struct phx__flow_record){
+        .head = phx__buf_block_hold(tail), .head_at = (uint32_t)tail->used,
+        .head_size = (uint16_t)(head_size + inlined), .body_size = (uint32_t)(size - inlined),
+        .body = body == NULL ? NULL : phx__buf_block_hold(body), .body_at = (uint32_t)at,
+        .flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED),
+        .token = m->token, .limit = m->limit, .box = m->box, .multicast = m->multicast
+    };
     tail->used += r->head_size;
-    o->count++;
     o->bytes += flow_frame_size(r);
     return r;
 }
@@ -272,12 +231,9 @@ static void flow_copy(const struct phx__message *m, uint8_t *to)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > 0) {
+    for (i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+        if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
-            to += m->iov[i].iov_len;
-        }
-    }
 }
 
 struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
@@ -286,8 +242,7 @@ struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__m
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
-    body = phx__buf_block_new(mem, m->size);
-    if (body != NULL) {
+    if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
         flow_copy(m, body->data);
         body->used = m->size;
     }
@@ -314,11 +269,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
-    o->open.box = m->box;
-    o->open.from = m->from;
-    o->open.tag = m->tag;
-    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open.record = r;
+    left = left < most - r->head_size ? left : most - r->head_size;
+    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
     return 0;
 }
 
@@ -339,8 +291,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t ta
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_data_more_head(flags);
-    need = head + size;
-    if (need > o->open.left)
+    if ((need = head + size) > o->open.left)
         return NULL;
     at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
@@ -361,8 +312,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->from, m->tag, m->size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -402,7 +352,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
-    if (flow_reserve(o, frames) != 0)
+    if (phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames, sizeof *o->ring) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
@@ -421,16 +371,17 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 /* ---- Emitting and acknowledging */
 
-struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
+struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
 
+    if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
+        phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    if (credit > o->allowed)
-        credit = o->allowed;
+    credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
     if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
         return NULL;
@@ -447,11 +398,8 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
         if (o->left == o->base + o->count)
             o->open.box = NULL; /* an emitted frame does not change */
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
-        if (!o->rtt.timing) {
-            o->rtt.timing = 1;
-            o->rtt.number = o->sent;
-            o->rtt.at = now;
-        }
+        if (!o->rtt.timing)
+            o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
     }
     o->sent++;
     if (o->rto_at == PHX__NEVER)
@@ -492,8 +440,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    if (o->rto > FLOW_RTO_MAX)
-        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
+    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
@@ -514,8 +461,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    if (o->allowed > o->own)
-        o->allowed = o->own;
+    o->allowed = PHX__MIN(o->allowed, o->own);
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
@@ -556,6 +502,25 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+uint32_t phx__post_flow_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
 /* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
@@ -586,17 +551,29 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
     return tail != NULL ? 0 : PHX_ENOMEM;
 }
 
+void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
+{
+    struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+    o->bytes -= flow_frame_size(r);
+    o->gone++;
+    r->gone = 1;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
     struct phx__writer w;
 
+    if (o->gone == 0)
+        return;
+    o->gone = 0;
+    o->sweeps++;
     o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;

@@ -43,7 +43,7 @@ struct phx__flow_record {
     uint32_t body_size;
     uint16_t head_size;
     uint8_t flags; /* PHX__DATA_*, and phx__message.tried from PHX__FLOW_TRIED on */
-    uint8_t gone;  /* withdrawn; the next sweep drops it */
+    uint8_t gone;  /* withdrawn, and not counted in bytes; the next sweep drops it */
     uint64_t token, limit;
     struct phx__box *box;
     struct phx__multicast *multicast;
@@ -74,6 +74,7 @@ struct phx__flow_out {
     uint64_t left;  /* the lowest that was never emitted */
     struct phx__flow_record *ring;
     uint32_t first, count, capacity; /* capacity: 0 or a power of two */
+    uint32_t gone, sweeps; /* records with `gone` set; how often they were dropped */
     struct phx__block *tail;         /* heads and small payloads are encoded here */
     uint32_t tail_size;
     size_t bytes;           /* of all records' frames */
@@ -108,7 +109,7 @@ PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
-PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
+PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off, whose blocks are the caller's to drop. */
@@ -122,12 +123,17 @@ PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int 
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
+/* How many records the message at index has. Index 0 may be in the middle of one. */
+PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
+/* Where the last message begins; count > 0. */
+PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
 /* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
  * PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
-/* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
+/* Withdraws a record that was never emitted; sweep drops all of those, and closes the gaps. */
+PHX_PRIVATE void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
 /* The receiving end. */

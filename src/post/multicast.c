@@ -74,8 +74,7 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way);
-        if (err == 0 || err == PHX_EAGAIN)
+        if ((err = phx__post_box_find_way(p, message->to, message->size, &way)) == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
     if (err == 0)
@@ -94,9 +93,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
     if (err != 0)
         return err;
-    memset(&message, 0, sizeof message);
     err = PHX_ENOMEM;
-    message.body = phx__buf_block_new(p->mem, c->size);
+    message = (struct phx__message){
+        .from = c->from, .tag = c->tag, .token = c->token, .size = c->size,
+        .limit = phx__post_box_limit(p, c->time_limit_us), .body = phx__buf_block_new(p->mem, c->size)
+    };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
         all->token = c->token;
@@ -105,14 +106,8 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
-        message.body->used = message.size = c->size;
+        message.body->used = c->size;
         message.data = message.body->data;
-        message.from = c->from;
-        message.tag = c->tag;
-        message.token = c->token;
-        message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
-            message.limit = *p->ops.now + c->time_limit_us;
         message.multicast = all;
         err = multicast_put(p, m, &message);
     }

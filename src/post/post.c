@@ -61,8 +61,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
         message->data = message->body->data;
     }
     promises = phx__post_box_promises(message->token, message->body);
-    err = phx__post_box_promise(p, promises);
-    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -88,8 +87,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
         return 0;
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
@@ -107,19 +105,12 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
     if (post_join(p, m))
         return 0;
-    memset(&message, 0, sizeof message);
-    err = post_measure(p, m, &message.size);
-    if (err != 0)
+    message = (struct phx__message){
+        .to = m->to, .from = m->from, .tag = m->tag, .token = m->token, .iov = m->iov,
+        .iov_count = m->iov_count, .limit = phx__post_box_limit(p, m->time_limit_us)
+    };
+    if ((err = post_measure(p, m, &message.size)) != 0)
         return err;
-    message.to = m->to;
-    message.from = m->from;
-    message.tag = m->tag;
-    message.token = m->token;
-    message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
-        message.limit = *p->ops.now + m->time_limit_us;
-    message.iov = m->iov;
-    message.iov_count = m->iov_count;
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
@@ -258,7 +249,7 @@ void phx__post_free(struct phx__post *p)
 
         /* A release function may cancel, and so close this mailbox or another. */
         if (b->head != NULL)
-            phx__post_store_drop(&p->store, b, NULL);
+            phx__post_store_drop(&p->store, b, b->head);
         else
             phx__post_store_close(&p->store, b);
     }

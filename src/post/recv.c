@@ -363,8 +363,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_returns_seen(&peer->returns, d->seen);
         if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_reason(p, peer, d);
-        if (reason != 0)
+        if ((reason = recv_reason(p, peer, d)) != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return recv_never_fits(p, (size_t)d->total)
@@ -379,7 +378,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
         return;
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;

@@ -137,10 +137,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
-    if (peer->out.rto_at < at)
-        at = peer->out.rto_at;
-    if (peer->out.limit_at < at)
-        at = peer->out.limit_at;
+    at = PHX__MIN(peer->out.rto_at, at);
+    at = PHX__MIN(peer->out.limit_at, at);
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -188,8 +186,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
     if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
         return NULL;
-    peer = phx__mem_zero(p->mem, sizeof *peer);
-    if (peer == NULL)
+    if ((peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -239,25 +236,21 @@ void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int n
 
 void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 {
-    struct phx__ack a;
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__flow_out *o = &peer->out;
+    const struct phx__ack a = {
+        .target = p->ids->at[peer->node], .source = p->ids->at[PHX__SELF],
+        .epoch = peer->in.epoch, .next = peer->in.next,
+        .window = peer->ack.stuck ? 1 : (uint32_t)p->limits.window, /* one frame may still come, to try */
+        .returns = back->list, .return_base = back->confirmed,
+        .return_count = (uint16_t)(back->count - back->confirmed),
+        .seen = peer->ack.confirm ? o->seen : 0, .seen_epoch = o->epoch,
+        .ask = peer->ack.ask ? peer->key : 0,
+        .tell = o->epoch != 0 ? peer->ack.tell : 0, .tell_epoch = o->epoch, .tell_next = o->base,
+        .tell_seen = o->seen
+    };
 
     phx__ring_del(&peer->ack.link);
-    a.target = p->ids->at[peer->node];
-    a.source = p->ids->at[PHX__SELF];
-    a.epoch = peer->in.epoch;
-    a.next = peer->in.next;
-    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->ack.stuck)
-        a.window = 1; /* one frame may still come, to try */
-    a.returns = peer->returns.list;
-    a.return_base = peer->returns.confirmed;
-    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
-    a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = a.tell_epoch = peer->out.epoch;
-    a.ask = peer->ack.ask ? peer->key : 0;
-    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
-    a.tell_next = peer->out.base;
-    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -266,8 +259,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         return;
     }
     peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
-    peer->ack.tell = 0;
-    peer->ack.bytes = peer->ack.frames = 0;
+    peer->ack.tell = peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
@@ -422,7 +414,7 @@ static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__b
 }
 
 /* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
-static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
     const struct phx__flow_record *q = phx__post_flow_peek(o);
@@ -488,21 +480,17 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
-/* Does the ack that is owed go with the data? In a brisk exchange the next one will say all that it does. */
-static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
-           || *p->ops.now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
-}
-
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
 static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
                            size_t most)
 {
+    const struct phx__post_owed *ack = &peer->ack;
     struct phx__flow_record *r;
     int err = 0;
 
-    if (peer->ack.owed && sched_ack_rides(p, peer))
+    /* An ack that is owed goes with the data. In a brisk exchange the next one will say all that it does. */
+    if (ack->owed && (ack->hurry || ack->frames >= SCHED_RIDE_FRAMES || ack->bytes >= SCHED_RIDE_BYTES
+                      || *p->ops.now >= ack->last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&ack->link)))
         phx__post_sched_ack(p, peer);
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
         err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
@@ -590,6 +578,7 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
         phx__post_sched_list(p, &peer->own);
     }
 }
+
 void phx__post_sched_retry(struct phx__post *p)
 {
     struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
@@ -660,8 +649,7 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
 {
     phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
-    peer->in.next = 0;
-    peer->in.done = 0;
+    peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
     peer->ack.stuck = 0;

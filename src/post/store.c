@@ -26,6 +26,7 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     s->mem = mem;
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
+    phx__post_tokens_init(&s->tokens, mem);
     phx__ring_init(&s->multicasts);
 }
 
@@ -41,6 +42,7 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
+    phx__post_tokens_drop(&s->tokens);
     phx__post_store_init(s, s->mem);
 }
 
@@ -63,8 +65,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 
     if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
         return NULL;
-    b = phx__mem_zero(s->mem, sizeof *b);
-    if (b == NULL)
+    if ((b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -154,31 +155,40 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     if (q == NULL)
         return NULL;
     q->message = *m;
-    q->message.body = phx__post_flow_body(s->mem, m);
-    if (q->message.body == NULL) {
+    q->message.box = b;
+    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
         phx__mem_put(s->mem, q, sizeof *q);
         return NULL;
     }
     if (m->body == NULL)
         q->message.data = q->message.body->data;
+    q->prev = before;
     q->next = *at;
     *at = q;
-    if (q->next == NULL)
-        b->tail = q;
+    *(q->next == NULL ? &b->tail : &q->next->prev) = q;
     store_count(s, b, q, 0);
+    phx__post_store_note(s, q);
     return q;
 }
 
-void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *before)
+void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q)
 {
-    struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
+    struct phx__token_at at = {q, PHX__NONE, 0, 0};
+
+    if (q->message.token != 0)
+        q->place = phx__post_tokens_add(&s->tokens, q->message.token, &at);
+}
+
+void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+{
     struct phx__block *body = q->message.body;
 
-    *from = q->next;
-    if (b->tail == q)
-        b->tail = before;
+    *(q->prev == NULL ? &b->head : &q->prev->next) = q->next;
+    *(q->next == NULL ? &b->tail : &q->next->prev) = q->prev;
     if (b->last_returned == q)
-        b->last_returned = before;
+        b->last_returned = q->prev;
+    if (q->message.token != 0)
+        phx__post_tokens_gone(&s->tokens, q->place);
     store_count(s, b, q, 1);
     phx__mem_put(s->mem, q, sizeof *q);
     phx__buf_block_drop(body); /* may call the host */
@@ -191,7 +201,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     *m = q->message;
     phx__buf_block_hold(m->body);
     if (m->run == 0) {
-        phx__post_store_drop(s, b, NULL);
+        phx__post_store_drop(s, b, q);
         return;
     }
     m->run = 0;
@@ -220,8 +230,7 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
 
     if (phx__map_get(&s->waiting, name) != UINT32_MAX)
         return 0;
-    w = phx__mem_get(s->mem, sizeof *w);
-    if (w == NULL)
+    if ((w = phx__mem_get(s->mem, sizeof *w)) == NULL)
         return PHX_ENOMEM;
     if (phx__map_put(&s->waiting, name, 0) != 0) {
         phx__mem_put(s->mem, w, sizeof *w);

@@ -3,6 +3,7 @@
 #define PHX_POST_STORE_H
 #include "base/ring.h"
 #include "post/flow.h"
+#include "post/tokens.h"
 
 struct phx__post_peer; /* see state.h */
 
@@ -13,7 +14,8 @@ struct phx__waiter {
 };
 
 struct phx__queued {
-    struct phx__queued *next;
+    struct phx__queued *prev, *next;
+    uint32_t place; /* in phx__post_store.tokens */
     struct phx__message message; /* with a body of its own; a run that came back is one queued message */
 };
 
@@ -64,6 +66,7 @@ struct phx__post_store {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> mailbox */
     struct phx__map waiting; /* names in some list of waiters */
+    struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
@@ -91,9 +94,9 @@ PHX_PRIVATE size_t phx__post_store_cost(size_t size);
 /* Queues a message behind `before`, NULL: in front of all. Holds m->body, or copies. NULL: no memory. */
 PHX_PRIVATE struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                                     struct phx__queued *before, const struct phx__message *m);
-/* Drops the one behind `before`, or the first. */
-PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b,
-                                      struct phx__queued *before);
+PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
+/* Notes where it is, for who cancels. */
+PHX_PRIVATE void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q);
 /* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);

@@ -21,6 +21,9 @@
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
 
+/* Losses of more neighbours than this at once are not named: one beat must do. */
+#define ADVERT_NAMED_MOST 256u
+
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -32,16 +35,14 @@ static int advert_says_next(const struct phx__route *r, uint32_t nbr, uint32_t n
     return h != NULL && h->hops == 1;
 }
 
-/* Does the hash of n say that n is next to all our neighbours, or to all but one that is not v? */
+/* Does the hash of n say that n is next to all our neighbours, or to all but some of which none is v? */
 static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t v)
 {
-    uint64_t differs = n->neighbourhood ^ r->neighbourhood;
     uint32_t but;
 
-    if (n->neighbourhood == 0 || differs == 0)
-        return n->neighbourhood != 0;
-    but = phx__id_find_hash(r->ids, differs);
-    return but != PHX__NONE && but != v;
+    return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
+           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+           && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -244,7 +245,8 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
 /* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was. All destinations have their turn, however often the first ones change. */
+ * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
+ * however often the first ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
@@ -253,14 +255,12 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
-        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
-        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+        const struct phx__dest *d = &r->table.at[v];
+        size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
+        int lost = d->hops == PHX__UNREACHABLE;
+        if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
-        if (*room == 0) {
-            n->from = failed ? n->from : v;
-            return 1;
-        }
-        if (size > *room && *room < ADVERT_ROOM_LARGE) {
+        if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
             n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
             continue;
@@ -275,23 +275,25 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
-    uint32_t count = 0;
+    uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
+    int full = room == 0 && n->dirty > 1;
 
-    if (room == 0 && n->dirty > 1)
-        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    if (n->dirty && !delegated)
+    if (n->dirty && !delegated && !full)
         failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
-    n->dirty = failed ? 2 : 0;
-    n->relinked = 0;
+    if (full)
+        n->from = from;
+    else
+        n->relinked = 0;
+    n->dirty = failed || full ? 2 : 0;
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -335,12 +337,21 @@ static void advert_update_all(struct phx__route *r)
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, k, count = r->lost.count;
 
+    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
+        count = 0; /* none is named */
     r->pace.shrunk = 0;
-    for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
+    for (i = 0; i < r->nbr_count; i++) {
+        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+            continue;
+        for (k = 0; k < count || k == 0; k++) {
+            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+        }
+    }
+    r->lost.count = 0;
+    r->lost.naming = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)

@@ -326,8 +326,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
         return;
     if (now >= r->rise.at + ROUTE_RISE)
         r->rise.from = d->incarnation;
-    if (life > r->rise.from + ROUTE_RISE_MOST)
-        life = r->rise.from + ROUTE_RISE_MOST;
+    life = PHX__MIN(life, r->rise.from + ROUTE_RISE_MOST);
     if (life > d->incarnation) {
         route_renew(r, life, d->seq);
         r->rise.at = now;
@@ -427,6 +426,37 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
+static void route_gap(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    if (n->neighbourhood != 0 && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+}
+
+/* Before our own neighbourhood loses node: n has it still, unless n has named it or never had it. */
+static void route_gap_lost(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    uint32_t but;
+
+    if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
+        && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but) && but != node)
+        route_gap(r, n, node);
+}
+
+/* Neighbour n has lost the node of this hash. If we have lost it, too, nobody needs an update. If not, updates
+ * that we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__id_find_hash(r->ids, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
+        return;
+    route_gap(r, n, node | PHX__GAP_THEIRS);
+    n->dirty = k->dirty = 2;
+    r->pace.look = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+}
+
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
@@ -456,8 +486,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_make_offer(&r->table, d, nbr);
-        if (h == NULL)
+        if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
@@ -599,9 +628,13 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->neighbourhood != 0)
-        route_shrank(r, n, now);
+    if (shrunk && b->lost != 0)
+        route_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
@@ -611,8 +644,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
-            n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
+        n->summary_wait = PHX__MIN(n->summary_wait, ROUTE_SUMMARY_WAIT_MAX);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);
@@ -626,6 +658,7 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
+    b->lost = r->lost.naming;
     /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
      * still be said, so what is noted here is not our hash. */
     if (n != NULL)
@@ -718,6 +751,9 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     r->pace.shrunk--;
+    for (v = 0; v < r->lost.count; v++)
+        if (r->lost.at[v] == phx__id_hash(&r->ids->at[nbr]))
+            r->lost.at[v--] = r->lost.at[--r->lost.count];
     return 0;
 }
 
@@ -725,6 +761,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
+    uint32_t i;
     int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
@@ -739,6 +776,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    for (i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -759,6 +798,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
+    phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
@@ -767,7 +807,11 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
+    for (i = 0; i < r->nbr_count; i++)
+        route_gap_lost(r, &r->nbrs[i], nbr);
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
@@ -859,6 +903,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    uint32_t i;
+
+    for (i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
 }
@@ -951,7 +999,12 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
+    uint32_t i;
+
+    for (i = 0; i < r->nbr_count; i++)
+        phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
+    phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);

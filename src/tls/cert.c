@@ -196,8 +196,7 @@ static int cert_take_anchor(struct tls_pem *pem, const char *name, unsigned char
     br_x509_decoder_init(&decoder, cert_arena_add, pem);
     br_x509_decoder_push(&decoder, der, size);
     a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
-    key = br_x509_decoder_get_pkey(&decoder);
-    if (key == NULL)
+    if ((key = br_x509_decoder_get_pkey(&decoder)) == NULL)
         return PHX_EPEM;
     a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
     a->pkey = *key;

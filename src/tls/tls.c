@@ -134,8 +134,7 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
     if (pin->certs > 0)
         return;
-    if (size > room)
-        size = room;
+    size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
 }
@@ -351,8 +350,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
 
     if (s->pem == NULL && s->own_count == 0)
         return PHX_ENOKEY;
-    t = phx__mem_zero(s->mem, sizeof *t);
-    if (t == NULL)
+    if ((t = phx__mem_zero(s->mem, sizeof *t)) == NULL)
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
@@ -398,8 +396,7 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
     t->rest_taken = 0;
     t->rest_size = left;
     if (left + size > t->rest_capacity) {
-        larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size);
-        if (larger == NULL)
+        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
             return PHX_ENOMEM;
         t->rest = larger;
         t->rest_capacity = left + size;

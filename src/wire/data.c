@@ -236,8 +236,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
         return PHX_EPROTO;
-    c->count = phx__buf_get_u16(&r);
-    if (c->count == 0 || c->count > PHX__CAST_LINES)
+    if ((c->count = phx__buf_get_u16(&r)) == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
     phx__wire_get_fields(&r, wire_cast_common, WIRE_COMMON_FIELDS(f->flags), &c->common);

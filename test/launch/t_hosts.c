@@ -207,7 +207,8 @@ static void test_pbs(void)
 static void test_hostile(void)
 {
     static const char *const part[] = { "n", "[", "]", "1", "-", ",", ":", "09", " ", "#", "\n",
-                                        "via=", "user=", "a", "@", "(x2)", "\t", "999999999", "\xff", "binding=", "b" };
+                                        "via=", "user=", "a", "@", "(x2)", "\t", "999999999",
+                                        "\xff", "binding=", "b" };
     uint32_t seed = 7, i, k, taken = 0;
     char why[LA_TEXT];
 

@@ -644,7 +644,7 @@ uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder)
 
 size_t check_dead_bytes(const struct check *c, uint32_t host)
 {
-    return c->views[host].p ? dead_bytes(c->views[host].p, 0) : 0;
+    return c->views[host].p ? dead_bytes(c->views[host].p, 0, 0) : 0;
 }
 
 void check_sha(const void *data, size_t size, unsigned char out[32])

@@ -40,9 +40,9 @@ struct rig {
     uint32_t said_count[64];
 };
 
-static inline int rig_dial(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)
+static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t i;
 
     r->dials++;
@@ -77,17 +77,17 @@ static inline int rig_close(struct rig *r, uint32_t slot)
     return 0;
 }
 
-static inline void rig_abandon(void *ctx, uint32_t slot)
+static inline void rig_abandon(phx *ctx, uint32_t slot)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     r->abandons++;
     r->wrong += !rig_close(r, slot);
 }
 
-static inline uint32_t rig_addresses(void *ctx, uint32_t node, struct phx_address *out)
+static inline uint32_t rig_addresses(phx *ctx, uint32_t node, struct phx_address *out)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     memcpy(out, r->said[node], sizeof r->said[node]);
     return r->said_count[node];
@@ -100,9 +100,9 @@ static inline int rig_says(struct rig *r, uint32_t node, const struct phx_addres
     return phx__dial_set_addrs(&r->d, node, a, count);
 }
 
-static inline void rig_ask(void *ctx)
+static inline void rig_ask(phx *ctx)
 {
-    ((struct rig *)ctx)->asks++;
+    ((struct rig *)(void *)ctx)->asks++;
 }
 
 static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
@@ -134,7 +134,7 @@ static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh
     rig_id(&r->dice, &self);
     if (phx__id_add(&r->ids, &self, &index) != 0)
         return PHX_ENOMEM;
-    ops.ctx = r;
+    ops.ctx = (void *)r;
     limits.max_links = max_links;
     limits.full_mesh = full_mesh;
     limits.max_dials = max_dials;

@@ -5,6 +5,7 @@
 #include "../../phoenix.c"
 #else
 #include "../../src/base/sha.h"
+#include "../../src/node/state.h"
 #endif
 
 #include "raw.h"
@@ -118,9 +119,64 @@ static void test_ranges(void)
     finish_all(n, 3);
 }
 
+/* Makes up a node that was lost in that second. */
+static void lose(phx *p, uint32_t second)
+{
+    struct phx__dest *d = NULL;
+    struct phx_id id;
+    uint32_t node;
+
+    memset(&id, 0, sizeof id);
+    memcpy(id.b, &second, sizeof second);
+    if (check(phx__id_add(&p->ids, &id, &node) == 0 && phx__node_peer(p, node) == 0
+                  && (d = phx__route_table_make(&p->route.table, node)) != NULL,
+              "a node")) {
+        d->flags |= PHX__DEST_KNOWN;
+        d->since = second;
+        p->route.known++;
+    }
+}
+
+/* Goal: those lost first are forgotten, without a look at all for each second in which some were lost.
+ * Method: 32,000 that were lost in as many seconds, in a mixed order; room is made for one more. */
+static void test_thin(void)
+{
+    const uint32_t count = 32000;
+    uint32_t i, node, wrong = 0, left;
+    uint64_t began;
+    struct phx_id id;
+    struct phx_config c;
+
+    settings(&n[0], &c);
+    c.max_nodes = 2 * count;
+    begin_as(&n[0], &c, NULL);
+    for (i = 0; i < count; i++)
+        lose(n[0].p, 1 + i * 7919 % count);
+    n[0].p->ids.limit = n[0].p->ids.count;
+    n[0].p->stats.steps++;
+    if (n[0].p->now < 2 * count * SECOND)
+        n[0].p->now = 2 * count * SECOND;
+    memset(&id, 1, sizeof id);
+    began = phx_now_us();
+    phx__node_dead_make_room(n[0].p, &id);
+    printf("# %d ms\n", (int)((phx_now_us() - began) / MS));
+    ok(phx_now_us() - began < SECOND, "an eighth of 32,000 is found in a second");
+    left = n[0].p->ids.count - 1;
+    memset(&id, 0, sizeof id);
+    for (i = 1; i <= count; i++) {
+        memcpy(id.b, &i, sizeof i);
+        node = phx__id_find(&n[0].p->ids, &id);
+        wrong += (node == PHX__NONE) != (i <= count - left);
+    }
+    ok(left > count / 4 * 3 && left <= count / 8 * 7 + 1 && wrong == 0, "%d are left, the last ones",
+       (int)left);
+    finish(&n[0]);
+}
+
 static const struct test tests[] = {
     {"door", test_door},
     {"ranges", test_ranges},
+    {"thin", test_thin},
     {NULL, NULL},
 };
 

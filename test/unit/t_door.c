@@ -3,6 +3,8 @@
 
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
+#else
+#include "node/state.h"
 #endif
 
 #include "nodes.h"
@@ -56,6 +58,54 @@ static void test_adopt(void)
     finish_all(n, 2);
 }
 
+/* Goal: one shortage of descriptors lowers the room once, though links go one by one and each attempt fails
+ * meanwhile; the next shortage, below that room, lowers it again (promise 36). */
+static void test_shortage(void)
+{
+    static phx p;
+    uint32_t *room = &p.links.door.room;
+
+    p.cfg.max_links = p.cfg.max_accepts = 1024;
+    for (p.links.handles.count = 200; p.links.handles.count > 192; p.links.handles.count--)
+        phx__node_door_is_short(&p);
+    ok(*room == 192, "eight below the links that there were at first: %u", *room);
+    phx__node_door_is_short(&p);
+    ok(*room == 184, "and below those that there were when they ran out again: %u", *room);
+    p.links.handles.count = 3;
+    phx__node_door_is_short(&p);
+    ok(*room == 16, "but never below sixteen: %u", *room);
+}
+
+/* Goal: max_accepts is a limit also for those that know nobody else, beyond which only a few get in, and what
+ * the node dials itself makes no place for more of them. Method: lonely newcomers are let in as long as
+ * there is room, and then some links go. */
+static void test_guests(void)
+{
+    struct phx__link accepted, dialled;
+    static phx p;
+    int i;
+
+    memset(&accepted, 0, sizeof accepted);
+    memset(&dialled, 0, sizeof dialled);
+    dialled.dialer = 1;
+    p.cfg.max_links = 1024;
+    p.cfg.max_accepts = 24;
+    for (i = 0; i < 2000 && !phx__node_door_is_full(&p, PHX__NONE); i++, p.links.up++)
+        phx__node_door_passes(&p, &accepted, 1);
+    ok(i == 24 + 7, "of many that know nobody else %d are let in", i);
+    for (i = 0; i < 100; i++, p.links.up++)
+        phx__node_door_passes(&p, &dialled, 1);
+    ok(phx__node_door_is_full(&p, PHX__NONE), "a hundred own dials make no room");
+    for (i = 0; i < 3; i++, p.links.up--)
+        phx__node_door_passes(&p, &accepted, 0);
+    for (i = 0; i < 2000 && !phx__node_door_is_full(&p, PHX__NONE); i++, p.links.up++)
+        phx__node_door_passes(&p, &accepted, 1);
+    ok(i == 3, "three that go make room for three: %d", i);
+    for (i = 0; i < 110; i++, p.links.up--)
+        phx__node_door_passes(&p, &dialled, 0);
+    ok(p.links.up == 21 && !phx__node_door_is_full(&p, PHX__NONE), "below the limit there are no guests");
+}
+
 /* [::ffff:127.0.0.1] is no address that a socket of version 6 alone can have. */
 static void test_mapped(void)
 {
@@ -65,7 +115,8 @@ static void test_mapped(void)
 }
 
 static const struct test tests[] = {
-    {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped}, {NULL, NULL},
+    {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped},
+    {"shortage", test_shortage}, {"guests", test_guests}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -326,6 +326,50 @@ static void test_cancel(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_cancel_many(void)
+{
+    /* Goal: each phx_cancel costs a few looks at messages, however many there are, in flows and mailboxes,
+     * also while others are sent. Method: 18,000 with a token, for two names of a peer and one that nobody
+     * has, are taken back in a mixed order, with a step and a message between some. A walk for each would be
+     * 10,000 looks. */
+    const int count = 18000, step = 7919;
+    struct phx__post_limits limits = default_limits();
+    struct world *w;
+    struct node *n;
+    int i, at = 0, gone = 0;
+    uint64_t before, start = phx_now_us();
+
+    limits.window = 2u << 20;
+    limits.hold_bytes = 8u << 20;
+    w = world_new(1, &limits);
+    n = &w->node[0];
+    all_see(w, 3, 2);
+    all_see(w, 4, 2);
+    w->frozen = 1;
+    for (i = 0; i < count; i++)
+        check(send_size(n, i % 3 == 0 ? 9 : 2 + (uint64_t)(i % 3), 10, (uint64_t)i + 1, 0, 0) == 0, "sent");
+    before = n->post.store.tokens.looks;
+    for (i = 0; i < count; i++, at = (at + step) % count) {
+        gone += phx__post_box_cancel(&n->post, (uint64_t)at + 1) == 0;
+        if (i % 1000 == 999) {
+            pull(w, 0, 2, 1);
+            check(send_size(n, 3, 10, (uint64_t)(count + i / 1000) + 1, 0, 0) == 0, "one more");
+        }
+    }
+    printf("# %.1f looks each, %.0f ns\n", (double)(n->post.store.tokens.looks - before) / count,
+           (double)(phx_now_us() - start) * 1000 / count);
+    ok(n->post.store.tokens.looks - before <= 6 * (uint64_t)count, "at most 6 looks for each");
+    for (i = 1; i <= 18; i++)
+        gone += phx__post_box_cancel(&n->post, (uint64_t)(count + i)) == 0;
+    w->frozen = 0;
+    check(settle(w), "settles");
+    for (i = 1; i <= count + 18; i++)
+        check(w->token[i].count == 1, "one outcome for %d", i);
+    ok((uint64_t)gone + w->got == (uint64_t)count + 18 && w->content_errors == 0,
+       "%d are taken back and %llu arrive", gone, (unsigned long long)w->got);
+    ok(n->post.pending.count == 0 && world_free(w), "nothing is left");
+}
+
 static void test_expiry(void)
 {
     /* Goal: a message that nobody got in time is gone and its sender told, once; held, queued, or
@@ -646,6 +690,7 @@ int main(void)
     test_window();
     test_owned();
     test_cancel();
+    test_cancel_many();
     test_expiry();
     test_failed();
     test_false_death();

@@ -443,6 +443,36 @@ static void test_forgotten_open(void)
     check(world_free(w), "forgotten: freed");
 }
 
+/* Goal: that a way is lost is told also where there is no room for news: nobody is to be sent where it leads
+ * nowhere. Method: b is full, which e waits for, when the way to d goes. */
+static void test_no_room(void)
+{
+    struct world *w = &world;
+    struct host *h = &w->host[0];
+
+    world_begin(w, 5, 1);
+    host_start(w, 0, 1);
+    play(h, "+b");
+    play(h, "+c");
+    play(h, "c:d5/1");
+    play(h, "!");
+    said[0] = 0;
+    h->full = 1;
+    play(h, "c:e5/1");
+    play(h, "!");
+    ok(said[0] == 0, "what is new waits for room");
+    play(h, "30ms");
+    play(h, "c:d5/x");
+    play(h, "!");
+    ok(strstr(said, "b:d5/x") != NULL, "what is lost does not: %s", said);
+    said[0] = 0;
+    h->full = 0;
+    play(h, "30ms");
+    play(h, "!");
+    ok(strstr(said, "b:e5/2") != NULL && strstr(said, "d5") == NULL, "then there is room: %s", said);
+    check(world_free(w), "no room: freed");
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
@@ -453,5 +483,6 @@ int main(void)
         run_script(&scripts[i]);
     test_sharing();
     test_forgotten_open();
+    test_no_room();
     return test_end();
 }
