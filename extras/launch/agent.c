@@ -221,8 +221,8 @@ static void local_orphan(struct la_local *l)
     if (l->orphan || l->over || l->root.event != NULL)
         return;
     l->orphan = 1;
-    la_start_kill(l->start, SIGTERM);
     local_end(l, 0);
+    la_start_kill(l->start, SIGTERM);
     la_ranks_room(l->ranks); /* from here on it goes nowhere */
 }
 
@@ -404,8 +404,8 @@ static void local_down_came(void *ctx, uint32_t type, const void *data, size_t s
         return;
     switch (type) {
     case LA_DOWN_END:
-        la_start_kill(l->start, e.value ? SIGKILL : SIGTERM);
         local_end(l, e.value != 0);
+        la_start_cancel(l->start);
         break;
     case LA_DOWN_SIGNAL: la_ranks_signal(l->ranks, e.value); break;
     case LA_DOWN_OVER: local_go(l); break;

@@ -301,11 +301,23 @@ int la_procs_new(struct la_procs **out)
     return 0;
 }
 
+static void proc_wait(pid_t pid)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 void la_procs_free(struct la_procs *p)
 {
     if (p == NULL)
         return;
     la_procs_signal(p, SIGKILL);
+    if (p->guard > 0) { /* what it is there for has just been done */
+        (void)kill(p->guard, SIGKILL);
+        proc_wait(p->guard);
+    }
     if (p->guard_fd >= 0)
         close(p->guard_fd);
     free(p->groups);
@@ -451,14 +463,6 @@ static int proc_outcome(int fd, struct proc_failure *f)
         have += (size_t)n;
     }
     return have == sizeof *f;
-}
-
-static void proc_wait(pid_t pid)
-{
-    int status;
-
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
 }
 
 int la_proc_start(struct la_procs *p, const struct la_exec *x, pid_t *pid, enum la_exec_stage *stage)

@@ -10,7 +10,6 @@
  * stream ends first is told to end, and fails when it has: so the reason has come by then. */
 #define _POSIX_C_SOURCE 200809L
 #include "start.h"
-#include "status.h"
 #include "../../phoenix.h"
 
 #include <errno.h>
@@ -456,7 +455,7 @@ static void start_begin(struct start_child *c)
         return;
     snprintf(why, sizeof why, "%s: %s", k.words[1] != NULL ? k.words[1] : s->job->ssh != NULL ? s->job->ssh : "ssh",
              strerror(err));
-    start_fail(c, la_status_of_errno(err, 0), why);
+    start_fail(c, 1, why);
     if (c->pid == 0)
         c->state = GONE;
 }
@@ -532,14 +531,24 @@ void la_start_linked(struct la_start *s, uint32_t number)
         }
 }
 
-void la_start_kill(struct la_start *s, int number_of_signal)
+void la_start_cancel(struct la_start *s)
+{
+    uint32_t i;
+
+    s->closed = 1;
+    for (i = 0; i < s->children_count; i++)
+        if (s->children[i]->state < LINKED)
+            start_fail(s->children[i], 1, "the job is over");
+}
+
+void la_start_kill(struct la_start *s, int number)
 {
     uint32_t i;
 
     s->closed = 1;
     for (i = 0; i < s->children_count; i++)
         if (s->children[i]->pid > 0)
-            la_proc_signal(s->procs, s->children[i]->pid, number_of_signal);
+            la_proc_signal(s->procs, s->children[i]->pid, number);
 }
 
 int la_start_running(const struct la_start *s)

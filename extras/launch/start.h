@@ -43,7 +43,8 @@ void la_start_free(struct la_start *s);
 
 int la_start_host(struct la_start *s, uint32_t number); /* an agent of the job's slice; 0, PHX_ENOMEM */
 void la_start_linked(struct la_start *s, uint32_t number); /* its Phoenix link is up: no more time-out */
-void la_start_kill(struct la_start *s, int number_of_signal); /* to all of them; none is begun any more */
+void la_start_cancel(struct la_start *s); /* those that are not linked fail now, none is begun any more */
+void la_start_kill(struct la_start *s, int number); /* a signal to all of them; none is begun any more */
 int la_start_running(const struct la_start *s); /* how many processes there are */
 int la_start_pending(const struct la_start *s); /* how many have not yet linked or failed */
 
