@@ -90,7 +90,7 @@ int la_tree_get(struct la_tree *t, uint32_t job, const char *key, uint64_t token
 /* What happens. recv: a message of a neighbour as `send` gave it; PHX_EPROTO: nonsense, the neighbour is to
  * be dropped. lost: no link with it any more (a broken link, or dead): without go_on a lost parent is cut_off
  * at once. With go_on:
- *     moved: there is a link with this ancestor (or with the old parent, again), which is the parent now. That
+ *     moved: there is a link with this ancestor (or with the old parent, again), which is the parent. That
  * it has a new child the ancestor learns from our message, so messages of agents that are no neighbours must
  * come to la_tree_recv, too. dead: the process of that agent has ended for sure; a child that is lost and not
  * known to be dead is waited for, as its own children are, for cut_wait_us. */

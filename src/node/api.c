@@ -26,8 +26,9 @@ void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
         *cfg = (struct phx_config){
             .cluster = "phoenix", .relay = 1, .same_host = 1, .log_level = PHX_LOG_INFO,
             .max_message = 16u << 20, .window = 4u << 20, .hold_bytes = 16u << 20,
-            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64, .max_accepts = 4096, .hop_limit = 16,
-            .step_bytes = 256u << 10, .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
+            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64,
+            .max_accepts = 4096, .hop_limit = 16, .step_bytes = 256u << 10,
+            .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
             .retry_max_us = 30 * PHX__SECOND, .detector = api_presets[PHX_PRESET_DEFAULT]
         };
     cfg->size = size;

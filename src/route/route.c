@@ -442,13 +442,12 @@ static void route_gap_lost(struct phx__route *r, struct phx__route_nbr *n, uint3
         route_gap(r, n, node);
 }
 
-/* Neighbour n has lost the node of this hash. If we have lost it, too, nobody needs an update. If not, updates
- * that we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
     uint32_t node = phx__id_find_hash(r->ids, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
-
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
     route_gap(r, n, node | PHX__GAP_THEIRS);

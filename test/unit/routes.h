@@ -236,7 +236,7 @@ static inline void host_update(phx *ctx, uint32_t nbr, const struct phx__entry *
 
 static inline size_t host_room(phx *ctx, uint32_t nbr)
 {
-    const struct host *h = ctx;
+    const struct host *h = (const struct host *)ctx;
 
     (void)nbr;
     return h->full ? 0 : SIZE_MAX;
