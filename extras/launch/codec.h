@@ -34,7 +34,7 @@ struct la_codec {
     /* Takes one message: how many bytes, 0: it is not whole yet or must wait, PHX_EPROTO (said by
      * la_engine_garbage), PHX_ENOMEM. data may be changed as far as it is taken. */
     int64_t (*take)(struct la_engine *e, struct la_client *c, unsigned char *data, size_t size);
-    /* The client waits, and more has come: look for an abort in it. Or NULL. */
+    /* The client waits, and more has come: look for an abort or a finalize in it. Or NULL. */
     void (*peek)(struct la_engine *e, struct la_client *c, const unsigned char *data, size_t size);
     void (*done)(struct la_engine *e, struct la_client *c, const struct la_result *r);
     /* The answer to something pending: result 0 and text (a value, a port, a kvsname), or an error. */
@@ -57,6 +57,7 @@ struct la_message { /* of nla_send, waits for its receiver */
 struct la_rank { /* a rank of this host */
     uint32_t rank;
     uint8_t gone, finalized, inited;
+    uint8_t finalize_told; /* to the agent, which may be before it takes effect */
     uint8_t speaking;     /* connections that said init and not finalize */
     uint8_t taken[4];     /* by enum la_protocol: there is or was a client */
     uint8_t in;           /* in the operation under way */
@@ -78,6 +79,7 @@ struct la_client {
     enum la_wait wait;
     uint8_t inited, finalized;
     uint8_t broken;  /* garbage was complained of: nothing is read any more */
+    uint8_t ended;   /* its stream has ended */
     uint8_t closed;  /* freed when nobody is inside it */
     uint8_t aborted; /* it has said abort: said once */
     uint8_t queued;  /* in the list of clients with input */
@@ -87,7 +89,7 @@ struct la_client {
     char mark[LA_MARK]; /* of the operation */
     uint32_t pending;   /* answers outstanding */
     void *state;        /* of the codec */
-    size_t window;      /* NLA: bytes that may still be pushed to it */
+    size_t pushed;      /* NLA: bytes of messages that it has been given and has not taken yet */
 };
 
 #define LA_PENDING_MOST 64 /* of one client */
@@ -134,6 +136,8 @@ struct la_engine {
 void la_engine_begin(struct la_engine *e); /* around every call from outside */
 void la_engine_end(struct la_engine *e);
 
+int la_engine_draining(const struct la_client *c); /* has it sent what waits for an operation? */
+
 /* ---- operation.c, for engine.c ---- */
 
 void la_operation_check(struct la_engine *e); /* a rank is in, gone or has finalized: is the host in? */
@@ -160,6 +164,10 @@ struct la_rank *la_engine_rank(struct la_engine *e, uint32_t rank); /* of this h
 int la_engine_identify(struct la_engine *e, struct la_client *c, int64_t rank);
 void la_engine_init_said(struct la_engine *e, struct la_client *c);
 void la_engine_finalize_said(struct la_engine *e, struct la_client *c);
+/* A finalize stands behind requests that still wait: the agent hears of it now, so that the end of the
+ * process
+ * is no surprise. */
+void la_engine_finalize_seen(struct la_engine *e, struct la_client *c);
 void la_engine_abort_said(struct la_engine *e, struct la_client *c, int code, const char *text);
 
 /* The client's rank enters an operation with a contribution (copied; c->rank is set). The number is filled
@@ -181,10 +189,4 @@ int la_engine_ask(struct la_engine *e, struct la_client *c, const char *mark, co
 void la_engine_node_put(struct la_engine *e, const char *key, const char *value);
 /* The client need not wait any more; what it has sent meanwhile is read. */
 void la_engine_resume(struct la_engine *e, struct la_client *c);
-/* Sends to any rank (NLA). 0 (la_engine_codec.answer follows), PHX_EINVAL, PHX_ELIMIT, PHX_ENOMEM. */
-int la_engine_send(struct la_engine *e, struct la_client *c, const char *mark, uint32_t to, uint64_t tag,
-                   const void *data, size_t size);
-/* nlap.c: gives the client of the rank what waits for it, as far as its window goes. */
-void la_nlap_push(struct la_engine *e, struct la_rank *r);
-
 #endif

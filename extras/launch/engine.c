@@ -16,7 +16,7 @@
 #define NOTES_MOST 16
 #define KEEP_INPUT 65536           /* an empty buffer larger than this is given back */
 #define WAITING_MOST 65536         /* bytes of a client that waits for an answer */
-#define WAITING_MOST_PMGR INT32_MAX /* a rank that is not the root of a gather gets no answer and goes on */
+#define WAITING_MOST_DATA INT32_MAX /* of PMGR and NLA, whose next message may be as large as any */
 
 /* ---- Life -------------------------------------------------------------------------------------- */
 
@@ -132,6 +132,30 @@ static void make_ready(struct la_engine *e, struct la_client *c)
     e->ready_last = c;
 }
 
+static void forget_pending(struct la_engine *e, const struct la_client *c)
+{
+    uint32_t i;
+
+    for (i = 0; i < e->pending_capacity && c->pending > 0; i++)
+        if (e->pending[i].what != LA_ASKED_NOTHING && e->pending[i].client == c->number) {
+            free(e->pending[i].key);
+            memset(&e->pending[i], 0, sizeof e->pending[i]);
+        }
+}
+
+static void end_client(struct la_engine *e, struct la_client *c)
+{
+    if (c->codec->ended != NULL && !c->broken)
+        c->codec->ended(e, c, c->in + c->in_from, c->in_size);
+    c->closed = 1;
+    e->closed++;
+    forget_pending(e, c);
+    if (c->rank != NULL && c->rank->nla_client == c->number)
+        c->rank->nla_client = LA_NONE;
+    if (c->inited && !c->finalized && !c->broken)
+        e->ops.stream_ended(e->ops.ctx, c->rank->rank);
+}
+
 static void spend(struct la_client *c, size_t size)
 {
     c->in_from += size;
@@ -144,6 +168,12 @@ static void spend(struct la_client *c, size_t size)
         c->in = NULL;
         c->in_capacity = 0;
     }
+}
+
+/* What was sent before the stream ended, and waits for an operation, still counts. */
+int la_engine_draining(const struct la_client *c)
+{
+    return !c->broken && !c->closed && c->in_size > 0 && (c->wait == LA_WAIT_OPERATION || c->queued);
 }
 
 static void feed(struct la_engine *e, struct la_client *c)
@@ -159,6 +189,10 @@ static void feed(struct la_engine *e, struct la_client *c)
     }
     if (c->wait != LA_WAIT_NOTHING && c->in_size > 0 && c->codec->peek != NULL && !c->broken && !c->closed)
         c->codec->peek(e, c, c->in + c->in_from, c->in_size);
+    if (c->ended && !c->closed && !la_engine_draining(c))
+        end_client(e, c);
+    if (c->rank != NULL && c->rank->gone)
+        la_operation_check(e);
 }
 
 static void reap(struct la_engine *e)
@@ -202,8 +236,8 @@ void la_engine_end(struct la_engine *e)
 static const struct la_codec *codec_of(enum la_protocol protocol)
 {
     switch (protocol) {
-    case LA_PROTO_PMGR:
-    case LA_PROTO_NLA: return NULL; /* these two come later */
+    case LA_PROTO_PMGR: return &la_pmgr_codec;
+    case LA_PROTO_NLA: return &la_nlap_codec;
     default: return &la_pmi1_codec; /* an init for version 2 changes it */
     }
 }
@@ -237,8 +271,6 @@ int64_t la_engine_client(struct la_engine *e, enum la_protocol protocol, uint32_
 
     if (r == NULL && (rank != LA_NONE || protocol == LA_PROTO_PMI || protocol == LA_PROTO_NLA))
         return PHX_EINVAL;
-    if (codec_of(protocol) == NULL)
-        return PHX_ENOTSUP;
     if (r != NULL && r->taken[protocol])
         return PHX_EDUPLICATE;
     c = calloc(1, sizeof *c);
@@ -284,7 +316,8 @@ static int make_room(struct la_client *c, size_t size)
 
 static void check_waiting(struct la_engine *e, struct la_client *c)
 {
-    size_t most = c->protocol == LA_PROTO_PMGR ? WAITING_MOST_PMGR : WAITING_MOST;
+    int data = c->protocol == LA_PROTO_PMGR || c->protocol == LA_PROTO_NLA;
+    size_t most = data ? WAITING_MOST_DATA : WAITING_MOST;
 
     if (c->wait != LA_WAIT_NOTHING && c->in_size > most && !c->broken)
         la_engine_garbage(e, c, "sends on and on without waiting for answers");
@@ -307,7 +340,7 @@ int la_engine_input(struct la_engine *e, uint32_t client, const void *data, size
     struct la_client *c = client_of(e, client);
     int err;
 
-    if (c == NULL)
+    if (c == NULL || c->ended)
         return PHX_EINVAL;
     if (c->broken)
         return PHX_EPROTO;
@@ -323,39 +356,23 @@ int la_engine_input(struct la_engine *e, uint32_t client, const void *data, size
     return err;
 }
 
-static void forget_pending(struct la_engine *e, const struct la_client *c)
-{
-    uint32_t i;
-
-    for (i = 0; i < e->pending_capacity && c->pending > 0; i++)
-        if (e->pending[i].what != LA_ASKED_NOTHING && e->pending[i].client == c->number) {
-            free(e->pending[i].key);
-            memset(&e->pending[i], 0, sizeof e->pending[i]);
-        }
-}
-
+/* The codec may find an abort in what is left; what waits for an operation is kept until it is taken. */
 void la_engine_closed(struct la_engine *e, uint32_t client)
 {
     struct la_client *c = client_of(e, client);
 
-    if (c == NULL)
+    if (c == NULL || c->ended)
         return;
     la_engine_begin(e);
-    if (c->codec->ended != NULL && !c->broken)
-        c->codec->ended(e, c, c->in + c->in_from, c->in_size);
-    c->closed = 1;
-    e->closed++;
-    forget_pending(e, c);
-    if (c->rank != NULL && c->rank->nla_client == c->number)
-        c->rank->nla_client = LA_NONE;
-    if (c->inited && !c->finalized && !c->broken)
-        e->ops.stream_ended(e->ops.ctx, c->rank->rank);
+    c->ended = 1;
+    if (!la_engine_draining(c))
+        end_client(e, c);
     la_engine_end(e);
 }
 
 void la_engine_reply(struct la_engine *e, struct la_client *c, const void *data, size_t size)
 {
-    if (!c->closed && !c->broken)
+    if (!c->ended && !c->closed && !c->broken)
         e->ops.reply(e->ops.ctx, c->number, data, size);
 }
 
@@ -379,8 +396,10 @@ int la_engine_garbage(struct la_engine *e, struct la_client *c, const char *form
     va_end(args);
     make_printable(text);
     c->broken = 1;
+    if (c->ended && c->inited)
+        return PHX_EPROTO; /* it is gone, and its end is told */
     e->ops.complain(e->ops.ctx, c->rank == NULL ? LA_NONE : c->rank->rank, text);
-    if (!c->closed)
+    if (!c->closed && !c->ended)
         e->ops.hangup(e->ops.ctx, c->number);
     return PHX_EPROTO;
 }
@@ -450,6 +469,14 @@ void la_engine_init_said(struct la_engine *e, struct la_client *c)
     e->ops.said_init(e->ops.ctx, c->rank->rank);
 }
 
+void la_engine_finalize_seen(struct la_engine *e, struct la_client *c)
+{
+    if (c->rank->finalize_told || c->rank->speaking > 1)
+        return;
+    c->rank->finalize_told = 1;
+    e->ops.said_finalize(e->ops.ctx, c->rank->rank);
+}
+
 /* A rank takes part in operations until each of its connections that said init has said finalize. */
 void la_engine_finalize_said(struct la_engine *e, struct la_client *c)
 {
@@ -457,6 +484,7 @@ void la_engine_finalize_said(struct la_engine *e, struct la_client *c)
 
     if (c->finalized)
         return;
+    la_engine_finalize_seen(e, c);
     c->finalized = 1;
     if (c->inited)
         r->speaking--;
@@ -464,7 +492,6 @@ void la_engine_finalize_said(struct la_engine *e, struct la_client *c)
         return;
     r->finalized = 1;
     e->stats.finalized++;
-    e->ops.said_finalize(e->ops.ctx, r->rank);
     la_operation_check(e);
 }
 
@@ -699,14 +726,4 @@ void la_engine_stats(const struct la_engine *e, struct la_engine_stats *out)
 {
     *out = e->stats;
     out->store_bytes = la_store_bytes(e->store);
-}
-
-int la_engine_message(struct la_engine *e, uint32_t from, uint32_t to, uint64_t tag, const void *data,
-                      size_t size)
-{
-    (void)from;
-    (void)tag;
-    (void)data;
-    (void)size;
-    return la_engine_rank(e, to) == NULL ? PHX_EINVAL : PHX_ENOTSUP;
 }

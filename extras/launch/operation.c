@@ -300,9 +300,17 @@ static void host_enters(struct la_engine *e)
     free(b.text);
 }
 
-static int is_out(const struct la_rank *r)
+/* A process that is gone may have left requests that wait for earlier operations. */
+static int is_out(const struct la_engine *e, const struct la_rank *r)
 {
-    return r->gone || r->finalized;
+    uint32_t i;
+
+    if (r->finalized || !r->gone)
+        return r->finalized;
+    for (i = 0; i < e->clients_capacity; i++)
+        if (e->clients[i] != NULL && e->clients[i]->rank == r && la_engine_draining(e->clients[i]))
+            return 0;
+    return 1;
 }
 
 static int any_in(const struct la_engine *e)
@@ -328,7 +336,7 @@ void la_operation_check(struct la_engine *e)
 {
     if (e->op.entered)
         return;
-    while (e->absent < e->ranks_count && (e->ranks[e->absent].in || is_out(&e->ranks[e->absent])))
+    while (e->absent < e->ranks_count && (e->ranks[e->absent].in || is_out(e, &e->ranks[e->absent])))
         e->absent++;
     if (e->absent < e->ranks_count)
         return;
@@ -346,7 +354,7 @@ int la_engine_enter(struct la_engine *e, struct la_client *c, uint32_t kind, uin
 
     if (r->in)
         return PHX_EAGAIN;
-    if (is_out(r) || e->left)
+    if (is_out(e, r) || e->left)
         return PHX_ESTATE;
     if (e->op.open && !same(&e->op.coll, &coll)) {
         e->ops.differ(e->ops.ctx, &e->op.coll, &coll);
