@@ -42,7 +42,7 @@ struct la_local {
     struct la_root_ops root;
     struct local_neighbour *near; /* the children, then the parent */
     uint32_t near_count;
-    struct la_bytes events; /* type, size, bytes: not yet taken by the tree */
+    struct la_queue events; /* type, size, bytes: not yet taken by the tree */
     struct local_exits exits[LOCAL_EXITS];
     size_t exits_count;
     uint64_t exits_due; /* UINT64_MAX: none waits */
@@ -103,11 +103,11 @@ int la_event_get(struct la_event *e, const void *data, size_t size)
 static void local_flush_events(struct la_local *l)
 {
     while (l->events.size > 0) {
-        const unsigned char *at = la_bytes_first(&l->events);
+        const unsigned char *at = la_queue_first(&l->events);
         uint32_t size = event_get32(at + 4);
         if (la_tree_up(l->tree, event_get32(at), at + 8, size) == PHX_EAGAIN)
             return;
-        la_bytes_take(&l->events, 8 + size);
+        la_queue_take(&l->events, 8 + size);
     }
 }
 
@@ -125,7 +125,7 @@ static void local_up(struct la_local *l, uint32_t type, const struct la_event *e
     n = la_event_put(e, data + 8);
     event_put32(data, type);
     event_put32(data + 4, (uint32_t)n);
-    if (la_bytes_add(&l->events, data, 8 + n) == 0)
+    if (la_queue_add(&l->events, data, 8 + n) == 0)
         local_flush_events(l);
 }
 
@@ -605,7 +605,7 @@ static int local_input_room(void *ctx)
 
 /* ---- Starting children --------------------------------------------------------------------------- */
 
-static int local_boot(void *ctx, uint32_t number, struct la_bytes *out)
+static int local_boot(void *ctx, uint32_t number, struct la_queue *out)
 {
     struct la_local *l = (struct la_local *)ctx;
     unsigned char *data, head[8] = { 'P', 'H', 'X', 'L', 0, 0, 0, 0 };
@@ -615,9 +615,9 @@ static int local_boot(void *ctx, uint32_t number, struct la_bytes *out)
     if (err != 0)
         return err;
     event_put32(head + 4, (uint32_t)size);
-    err = size > LA_BOOT_MOST ? PHX_ETOOBIG : la_bytes_add(out, head, sizeof head);
+    err = size > LA_BOOT_MOST ? PHX_ETOOBIG : la_queue_add(out, head, sizeof head);
     if (err == 0)
-        err = la_bytes_add(out, data, size);
+        err = la_queue_add(out, data, size);
     free(data);
     return err;
 }
@@ -887,6 +887,7 @@ static int local_make_flow(struct la_local *l)
 static int local_make_ranks(struct la_local *l)
 {
     struct la_ranks_ops ops;
+    int err;
 
     memset(&ops, 0, sizeof ops);
     ops.ctx = l;
@@ -907,7 +908,10 @@ static int local_make_ranks(struct la_local *l)
     ops.engine.complain = engine_complain;
     ops.engine.note = engine_note;
     ops.engine.stream_ended = engine_stream_ended;
-    return la_ranks_new(&l->ranks, l->job, NULL, l->watch, l->procs, &ops);
+    err = la_ranks_new(&l->ranks, l->job, NULL, l->watch, l->procs, &ops);
+    if (err == 0 && l->job->agents[0].runs_count == 0)
+        err = la_tree_out(l->tree, l->job->id, 0);
+    return err;
 }
 
 static int local_make_start(struct la_local *l, const char *self)
@@ -986,7 +990,7 @@ void la_local_free(struct la_local *l)
     la_watch_free(l->watch);
     if (l->signals_fd >= 0)
         close(l->signals_fd);
-    la_bytes_free(&l->events);
+    la_queue_free(&l->events);
     free(l->near);
     free(l);
 }

@@ -22,7 +22,7 @@
 struct pump {
     struct la_watch *watch;
     int from, to;
-    struct la_bytes waiting;
+    struct la_queue waiting;
     int ended;
 };
 
@@ -39,15 +39,15 @@ static void pump_close(struct pump *p)
     la_watch_drop(p->watch, p->to);
     close(p->from);
     close(p->to);
-    la_bytes_free(&p->waiting);
+    la_queue_free(&p->waiting);
 }
 
 static void pump_write(struct pump *p)
 {
     while (p->waiting.size > 0) {
-        ssize_t n = write(p->to, la_bytes_first(&p->waiting), p->waiting.size);
+        ssize_t n = write(p->to, la_queue_first(&p->waiting), p->waiting.size);
         if (n > 0) {
-            la_bytes_take(&p->waiting, (size_t)n);
+            la_queue_take(&p->waiting, (size_t)n);
         } else if (n < 0 && errno == EAGAIN) {
             la_watch_set(p->watch, p->from, 0);
             la_watch_set(p->watch, p->to, LA_WRITE);
@@ -73,9 +73,9 @@ static void pump_on(void *ctx, int fd, int events)
         return;
     }
     (void)events;
-    if (la_bytes_room(&p->waiting, PUMP_MOST) != 0)
+    if (la_queue_room(&p->waiting, PUMP_MOST) != 0)
         return;
-    n = read(fd, la_bytes_end(&p->waiting), PUMP_MOST);
+    n = read(fd, la_queue_end(&p->waiting), PUMP_MOST);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
@@ -187,7 +187,7 @@ static int agent_complain(const char *what, int err)
 int la_agent_main(const char *self)
 {
     struct la_procs *procs;
-    struct la_bytes boot;
+    struct la_queue boot;
     struct la_job job;
     int err = la_procs_new(&procs), status = 0;
 
@@ -200,8 +200,8 @@ int la_agent_main(const char *self)
         return 1;
     }
     if (err == 0)
-        err = la_job_decode(&job, la_bytes_first(&boot), boot.size);
-    la_bytes_free(&boot);
+        err = la_job_decode(&job, la_queue_first(&boot), boot.size);
+    la_queue_free(&boot);
     if (err != 0) {
         la_procs_free(procs);
         return agent_complain("boot block", err);

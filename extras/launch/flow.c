@@ -24,7 +24,7 @@ struct la_flow {
     struct la_flow_ops ops;
     struct flow_child *children;
     uint32_t children_count;
-    struct la_bytes up, down;
+    struct la_queue up, down;
     size_t credit;  /* bytes of output that the parent takes */
     size_t in_owed; /* credit for input that the parent has not got yet */
     size_t backlog; /* at the root, outside */
@@ -49,8 +49,8 @@ void la_flow_free(struct la_flow *f)
 {
     if (f == NULL)
         return;
-    la_bytes_free(&f->up);
-    la_bytes_free(&f->down);
+    la_queue_free(&f->up);
+    la_queue_free(&f->down);
     free(f->children);
     free(f);
 }
@@ -139,7 +139,7 @@ int la_flow_ended(const struct la_flow *f)
 }
 
 /* How many bytes of whole chunks fit into one message and the credit. */
-static size_t flow_message(const struct la_bytes *b, size_t most)
+static size_t flow_message(const struct la_queue *b, size_t most)
 {
     size_t size = 0;
     struct la_chunk c;
@@ -147,7 +147,7 @@ static size_t flow_message(const struct la_bytes *b, size_t most)
 
     if (most > FLOW_MESSAGE)
         most = FLOW_MESSAGE;
-    while ((n = la_chunk_next(la_bytes_first(b) + size, b->size - size, &c)) > 0 && size + (size_t)n <= most)
+    while ((n = la_chunk_next(la_queue_first(b) + size, b->size - size, &c)) > 0 && size + (size_t)n <= most)
         size += (size_t)n;
     return size;
 }
@@ -156,10 +156,10 @@ static void flow_pump_up(struct la_flow *f)
 {
     while (f->up.size > 0 && f->parent != LA_NONE) {
         size_t n = flow_message(&f->up, f->credit);
-        if (n == 0 || f->ops.send(f->ops.ctx, f->parent, LA_FLOW_OUT, la_bytes_first(&f->up), n) != 0)
+        if (n == 0 || f->ops.send(f->ops.ctx, f->parent, LA_FLOW_OUT, la_queue_first(&f->up), n) != 0)
             return;
         f->credit -= n;
-        la_bytes_take(&f->up, n);
+        la_queue_take(&f->up, n);
     }
     if (f->parent != LA_NONE && !f->end_said && flow_below_ended(f))
         f->end_said = f->ops.send(f->ops.ctx, f->parent, LA_FLOW_END, NULL, 0) == 0;
@@ -238,13 +238,13 @@ static void flow_pump_down(struct la_flow *f)
     struct la_chunk c;
     long n;
 
-    while ((n = la_chunk_next(la_bytes_first(&f->down), f->down.size, &c)) > 0) {
+    while ((n = la_chunk_next(la_queue_first(&f->down), f->down.size, &c)) > 0) {
         uint32_t to = c.rank == LA_ALL ? LA_NONE : f->ops.below(f->ops.ctx, c.rank);
-        int gone = c.rank == LA_ALL ? flow_in_all(f, &c, la_bytes_first(&f->down), (size_t)n)
-                                          : flow_in_one(f, to, &c, la_bytes_first(&f->down), (size_t)n);
+        int gone = c.rank == LA_ALL ? flow_in_all(f, &c, la_queue_first(&f->down), (size_t)n)
+                                          : flow_in_one(f, to, &c, la_queue_first(&f->down), (size_t)n);
         if (!gone)
             return;
-        la_bytes_take(&f->down, (size_t)n);
+        la_queue_take(&f->down, (size_t)n);
         f->in_owed += (size_t)n;
     }
 }
@@ -289,7 +289,7 @@ static int flow_recv_out(struct la_flow *f, uint32_t agent, const unsigned char 
         return PHX_EPROTO;
     child->owed += size;
     if (f->parent != LA_NONE)
-        return la_bytes_add(&f->up, data, size);
+        return la_queue_add(&f->up, data, size);
     while ((n = la_chunk_next(data, size, &c)) > 0) {
         f->ops.output(f->ops.ctx, &c);
         data += n;
@@ -303,7 +303,7 @@ static int flow_recv_in(struct la_flow *f, uint32_t agent, const void *data, siz
     if (agent != f->parent || !flow_chunks_are_whole((const unsigned char *)data, size)
         || f->down.size + f->in_owed + size > LA_FLOW_WINDOW)
         return PHX_EPROTO;
-    return la_bytes_add(&f->down, data, size);
+    return la_queue_add(&f->down, data, size);
 }
 
 static int flow_recv_credit(size_t *credit, const unsigned char *data, size_t size)

@@ -82,8 +82,8 @@ static void launch_say(struct launcher *la, const char *text)
 
     if (s->waiting.size > LA_FLOW_WINDOW)
         return;
-    if (la_bytes_add(&s->waiting, "phxrun: ", 8) == 0 && la_bytes_add(&s->waiting, text, strlen(text)) == 0)
-        (void)la_bytes_add(&s->waiting, "\n", 1);
+    if (la_queue_add(&s->waiting, "phxrun: ", 8) == 0 && la_queue_add(&s->waiting, text, strlen(text)) == 0)
+        (void)la_queue_add(&s->waiting, "\n", 1);
     launch_flush(la);
 }
 
@@ -176,7 +176,7 @@ static void launch_output(void *ctx, const struct la_chunk *c)
         launch_to_file(la, pattern, c);
         return;
     }
-    err = la->job->label ? la_label(&s->waiting, c) : la_bytes_add(&s->waiting, c->data, c->size);
+    err = la->job->label ? la_label(&s->waiting, c) : la_queue_add(&s->waiting, c->data, c->size);
     if (err != 0)
         launch_fail(la, LA_STATUS_ERROR, "no memory for output");
     if (s->waiting.size >= LA_LINE)

@@ -20,7 +20,7 @@
 
 /* ---- A queue of bytes ---------------------------------------------------------------------------- */
 
-int la_bytes_room(struct la_bytes *b, size_t size)
+int la_queue_room(struct la_queue *b, size_t size)
 {
     size_t capacity = b->capacity > 0 ? b->capacity : 256;
     unsigned char *data;
@@ -45,28 +45,28 @@ int la_bytes_room(struct la_bytes *b, size_t size)
     return 0;
 }
 
-unsigned char *la_bytes_end(struct la_bytes *b)
+unsigned char *la_queue_end(struct la_queue *b)
 {
     return b->data + b->start + b->size;
 }
 
-const unsigned char *la_bytes_first(const struct la_bytes *b)
+const unsigned char *la_queue_first(const struct la_queue *b)
 {
     return b->size > 0 ? b->data + b->start : (const unsigned char *)"";
 }
 
-int la_bytes_add(struct la_bytes *b, const void *data, size_t size)
+int la_queue_add(struct la_queue *b, const void *data, size_t size)
 {
     if (size == 0)
         return 0;
-    if (la_bytes_room(b, size) != 0)
+    if (la_queue_room(b, size) != 0)
         return PHX_ENOMEM;
-    memcpy(la_bytes_end(b), data, size);
+    memcpy(la_queue_end(b), data, size);
     b->size += size;
     return 0;
 }
 
-void la_bytes_take(struct la_bytes *b, size_t size)
+void la_queue_take(struct la_queue *b, size_t size)
 {
     b->start += size;
     b->size -= size;
@@ -74,10 +74,10 @@ void la_bytes_take(struct la_bytes *b, size_t size)
         return;
     b->start = 0;
     if (b->capacity > LA_LINE) /* a burst's room is not kept */
-        la_bytes_free(b);
+        la_queue_free(b);
 }
 
-void la_bytes_free(struct la_bytes *b)
+void la_queue_free(struct la_queue *b)
 {
     free(b->data);
     memset(b, 0, sizeof *b);
@@ -121,15 +121,15 @@ static int lines_complete(struct la_lines *l, const unsigned char **data, size_t
         n = LA_LINE - l->part.size;
         end = NULL;
     }
-    err = la_bytes_add(&l->part, *data, n);
+    err = la_queue_add(&l->part, *data, n);
     if (err != 0)
         return err;
     *data += n;
     *size -= n;
     if (end == NULL && l->part.size < LA_LINE)
         return 0;
-    err = fn(ctx, la_bytes_first(&l->part), l->part.size);
-    la_bytes_free(&l->part);
+    err = fn(ctx, la_queue_first(&l->part), l->part.size);
+    la_queue_free(&l->part);
     return err;
 }
 
@@ -149,7 +149,7 @@ int la_lines_feed(struct la_lines *l, const void *bytes, size_t size, la_lines_f
     if (size - whole >= LA_LINE)
         whole = size - (size - whole) % LA_LINE;
     err = lines_give(data, whole, fn, ctx);
-    return err != 0 ? err : la_bytes_add(&l->part, data + whole, size - whole);
+    return err != 0 ? err : la_queue_add(&l->part, data + whole, size - whole);
 }
 
 int la_lines_end(struct la_lines *l, la_lines_fn fn, void *ctx)
@@ -157,8 +157,8 @@ int la_lines_end(struct la_lines *l, la_lines_fn fn, void *ctx)
     int err = 0;
 
     if (l->part.size > 0)
-        err = fn(ctx, la_bytes_first(&l->part), l->part.size);
-    la_bytes_free(&l->part);
+        err = fn(ctx, la_queue_first(&l->part), l->part.size);
+    la_queue_free(&l->part);
     return err;
 }
 
@@ -177,13 +177,13 @@ static uint32_t chunk_get(const unsigned char *in)
     return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-int la_chunk_add(struct la_bytes *b, const struct la_chunk *c)
+int la_chunk_add(struct la_queue *b, const struct la_chunk *c)
 {
     unsigned char *out;
 
-    if (la_bytes_room(b, LA_CHUNK_HEAD + c->size) != 0)
+    if (la_queue_room(b, LA_CHUNK_HEAD + c->size) != 0)
         return PHX_ENOMEM;
-    out = la_bytes_end(b);
+    out = la_queue_end(b);
     chunk_put(out, c->rank);
     chunk_put(out + 4, (uint32_t)c->stream);
     chunk_put(out + 8, (uint32_t)c->size);
@@ -212,7 +212,7 @@ long la_chunk_next(const unsigned char *data, size_t size, struct la_chunk *out)
     return (long)(LA_CHUNK_HEAD + n);
 }
 
-int la_label(struct la_bytes *out, const struct la_chunk *c)
+int la_label(struct la_queue *out, const struct la_chunk *c)
 {
     const unsigned char *data = c->data, *end;
     size_t size = c->size, n;
@@ -222,11 +222,11 @@ int la_label(struct la_bytes *out, const struct la_chunk *c)
     while (size > 0 && err == 0) {
         end = (const unsigned char *)memchr(data, '\n', size);
         n = end != NULL ? (size_t)(end + 1 - data) : size;
-        err = la_bytes_add(out, label, (size_t)width);
+        err = la_queue_add(out, label, (size_t)width);
         if (err == 0)
-            err = la_bytes_add(out, data, n);
+            err = la_queue_add(out, data, n);
         if (err == 0 && end == NULL)
-            err = la_bytes_add(out, "\n", 1);
+            err = la_queue_add(out, "\n", 1);
         data += n;
         size -= n;
     }
@@ -284,7 +284,7 @@ void la_sink_close(struct la_sink *s)
 {
     if (s->fd != s->given && s->fd >= 0)
         close(s->fd);
-    la_bytes_free(&s->waiting);
+    la_queue_free(&s->waiting);
     s->fd = -1;
 }
 
@@ -310,15 +310,15 @@ int la_sink_flush(struct la_sink *s)
         ssize_t n;
         if (most == 0)
             return 1;
-        n = write(s->fd, la_bytes_first(&s->waiting), most);
+        n = write(s->fd, la_queue_first(&s->waiting), most);
         if (n > 0)
-            la_bytes_take(&s->waiting, (size_t)n);
+            la_queue_take(&s->waiting, (size_t)n);
         else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 1;
         else if (n == 0 || errno != EINTR)
             s->error = n == 0 ? EIO : errno;
     }
     if (s->error != 0)
-        la_bytes_free(&s->waiting);
+        la_queue_free(&s->waiting);
     return 0;
 }

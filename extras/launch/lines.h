@@ -12,24 +12,24 @@
 
 /* ---- A queue of bytes ---------------------------------------------------------------------------- */
 
-struct la_bytes {
+struct la_queue {
     unsigned char *data;
     size_t start, size, capacity; /* size: from start on */
 };
 
-int la_bytes_add(struct la_bytes *b, const void *data, size_t size); /* 0, PHX_ENOMEM */
-/* Room for that many more, to be filled from la_bytes_end on and counted in size. 0, PHX_ENOMEM. */
-int la_bytes_room(struct la_bytes *b, size_t size);
-unsigned char *la_bytes_end(struct la_bytes *b);
-const unsigned char *la_bytes_first(const struct la_bytes *b);
-void la_bytes_take(struct la_bytes *b, size_t size); /* from the front */
-void la_bytes_free(struct la_bytes *b);
+int la_queue_add(struct la_queue *b, const void *data, size_t size); /* 0, PHX_ENOMEM */
+/* Room for that many more, to be filled from la_queue_end on and counted in size. 0, PHX_ENOMEM. */
+int la_queue_room(struct la_queue *b, size_t size);
+unsigned char *la_queue_end(struct la_queue *b);
+const unsigned char *la_queue_first(const struct la_queue *b);
+void la_queue_take(struct la_queue *b, size_t size); /* from the front */
+void la_queue_free(struct la_queue *b);
 
 /* ---- Lines --------------------------------------------------------------------------------------- */
 
 /* One stream of one process. Zeroed is empty. */
 struct la_lines {
-    struct la_bytes part; /* of a line that is not finished, at most LA_LINE bytes */
+    struct la_queue part; /* of a line that is not finished, at most LA_LINE bytes */
     int raw;              /* 1: nothing waits for the end of its line */
 };
 
@@ -50,12 +50,12 @@ struct la_chunk {
 
 #define LA_CHUNK_HEAD 12
 
-int la_chunk_add(struct la_bytes *b, const struct la_chunk *c); /* 0, PHX_ENOMEM */
+int la_chunk_add(struct la_queue *b, const struct la_chunk *c); /* 0, PHX_ENOMEM */
 /* The first one of data: how many bytes it takes, 0: there is none, PHX_EPROTO. */
 long la_chunk_next(const unsigned char *data, size_t size, struct la_chunk *out);
 
 /* Each line of a chunk with "[rank] " before it, and a newline behind where the chunk's last has none. */
-int la_label(struct la_bytes *out, const struct la_chunk *c); /* 0, PHX_ENOMEM */
+int la_label(struct la_queue *out, const struct la_chunk *c); /* 0, PHX_ENOMEM */
 
 /* The name of an output file: %r the rank, %h the host, %% a per cent sign, anything else as it is. 0, or
  * PHX_EINVAL: too long. */
@@ -70,7 +70,7 @@ struct la_sink {
     int given; /* as it was given */
     int plain; /* a file: never waits */
     int error; /* errno of a write that failed; nothing is written any more */
-    struct la_bytes waiting;
+    struct la_queue waiting;
 };
 
 void la_sink_open(struct la_sink *s, int fd);

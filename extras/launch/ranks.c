@@ -42,7 +42,7 @@ struct ranks_conn {
     int protocol;    /* enum la_protocol, or -1: the first byte tells */
     int hangup;      /* to be closed once its answers are out */
     int closing;     /* to be freed by the next step */
-    struct la_bytes out;
+    struct la_queue out;
 };
 
 struct ranks_stream {
@@ -59,7 +59,7 @@ struct ranks_proc {
     int inited, finalized;
     struct ranks_stream out[2];
     int in_fd, in_ended;
-    struct la_bytes in;
+    struct la_queue in;
     struct ranks_conn *conn;
     uint64_t linger; /* 0: none */
 };
@@ -128,7 +128,7 @@ static void conn_close(struct ranks_conn *c)
     c->of->closing++;
     la_watch_drop(c->of->watch, c->fd);
     close(c->fd);
-    la_bytes_free(&c->out);
+    la_queue_free(&c->out);
     if (c->proc != NULL)
         c->proc->conn = NULL;
 }
@@ -155,9 +155,9 @@ static void conn_bury(struct la_ranks *r)
 static void conn_write(struct ranks_conn *c)
 {
     while (c->out.size > 0) {
-        ssize_t n = send(c->fd, la_bytes_first(&c->out), c->out.size, MSG_NOSIGNAL);
+        ssize_t n = send(c->fd, la_queue_first(&c->out), c->out.size, MSG_NOSIGNAL);
         if (n > 0) {
-            la_bytes_take(&c->out, (size_t)n);
+            la_queue_take(&c->out, (size_t)n);
         } else if (n < 0 && errno == EAGAIN) {
             la_watch_set(c->of->watch, c->fd, LA_WRITE | (c->out.size < RANKS_ANSWERS ? LA_READ : 0));
             return;
@@ -193,7 +193,7 @@ static void conn_reply(void *ctx, uint32_t client, const void *data, size_t size
             return;
         n = n < 0 ? 0 : n; /* an error comes again with what is left */
     }
-    if (la_bytes_add(&c->out, (const unsigned char *)data + n, size - (size_t)n) != 0) {
+    if (la_queue_add(&c->out, (const unsigned char *)data + n, size - (size_t)n) != 0) {
         conn_close(c);
         return;
     }
@@ -449,15 +449,15 @@ static void input_close(struct ranks_proc *p)
     la_watch_drop(p->of->watch, p->in_fd);
     close(p->in_fd);
     p->in_fd = -1;
-    la_bytes_free(&p->in);
+    la_queue_free(&p->in);
 }
 
 static void input_write(struct ranks_proc *p)
 {
     while (p->in.size > 0) {
-        ssize_t n = write(p->in_fd, la_bytes_first(&p->in), p->in.size);
+        ssize_t n = write(p->in_fd, la_queue_first(&p->in), p->in.size);
         if (n > 0) {
-            la_bytes_take(&p->in, (size_t)n);
+            la_queue_take(&p->in, (size_t)n);
         } else if (n < 0 && errno == EAGAIN) {
             la_watch_set(p->of->watch, p->in_fd, LA_WRITE);
             return;
@@ -488,7 +488,7 @@ void la_ranks_input(struct la_ranks *r, const struct la_chunk *c)
         if ((c->rank != LA_ALL && c->rank != p->rank) || p->in_ended || p->exited
             || (p->started && p->in_fd < 0))
             continue;
-        if (c->size == 0 || la_bytes_add(&p->in, c->data, c->size) != 0)
+        if (c->size == 0 || la_queue_add(&p->in, c->data, c->size) != 0)
             p->in_ended = 1;
         if (p->in_fd >= 0)
             input_write(p);
@@ -927,11 +927,11 @@ void la_ranks_free(struct la_ranks *r)
         return;
     la_ranks_signal(r, SIGKILL);
     for (i = 0; r->list != NULL && i < r->count; i++) {
-        la_bytes_free(&r->list[i].out[0].lines.part);
-        la_bytes_free(&r->list[i].out[1].lines.part);
+        la_queue_free(&r->list[i].out[0].lines.part);
+        la_queue_free(&r->list[i].out[1].lines.part);
         r->list[i].exited = 0; /* nothing more is counted or said */
         proc_untake(&r->list[i]);
-        la_bytes_free(&r->list[i].in);
+        la_queue_free(&r->list[i].in);
     }
     for (i = 0; i < r->conns_count; i++)
         conn_close(r->conns[i]);

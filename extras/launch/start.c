@@ -39,7 +39,7 @@ struct start_child {
     uint64_t noise;
     char first[START_FIRST];
     size_t first_size;
-    struct la_bytes boot;
+    struct la_queue boot;
     char text[START_TEXT + 1];
     size_t text_size;
 };
@@ -153,7 +153,7 @@ static void start_fail(struct start_child *c, int status, const char *why)
 {
     start_leave(c, FAILED);
     start_close_stream(c);
-    la_bytes_free(&c->boot);
+    la_queue_free(&c->boot);
     if (c->pid > 0) {
         la_proc_signal(c->of->procs, c->pid, SIGTERM);
         c->deadline = c->of->now + START_END_US;
@@ -224,9 +224,9 @@ static void start_send_boot(struct start_child *c)
     int fd;
 
     while (c->boot.size > 0) {
-        ssize_t n = write(c->fd, la_bytes_first(&c->boot), c->boot.size);
+        ssize_t n = write(c->fd, la_queue_first(&c->boot), c->boot.size);
         if (n > 0) {
-            la_bytes_take(&c->boot, (size_t)n);
+            la_queue_take(&c->boot, (size_t)n);
         } else if (n < 0 && errno == EAGAIN) {
             la_watch_set(c->of->watch, c->fd, LA_WRITE);
             return;
@@ -235,7 +235,7 @@ static void start_send_boot(struct start_child *c)
             return;
         }
     }
-    la_bytes_free(&c->boot);
+    la_queue_free(&c->boot);
     la_watch_drop(c->of->watch, c->fd);
     start_leave(c, UP);
     fd = c->fd;
@@ -493,7 +493,7 @@ void la_start_free(struct la_start *s)
     for (i = 0; i < s->children_count; i++) {
         start_close_stream(s->children[i]);
         start_close_error(s->children[i]);
-        la_bytes_free(&s->children[i]->boot);
+        la_queue_free(&s->children[i]->boot);
         free(s->children[i]);
     }
     free(s->children);
@@ -644,7 +644,7 @@ static int start_say(const char *text, size_t size)
     return 0;
 }
 
-int la_start_answer(struct la_bytes *boot)
+int la_start_answer(struct la_queue *boot)
 {
     char line[128];
     unsigned char head[8];
@@ -660,9 +660,9 @@ int la_start_answer(struct la_bytes *boot)
     size = (uint32_t)head[4] | (uint32_t)head[5] << 8 | (uint32_t)head[6] << 16 | (uint32_t)head[7] << 24;
     if (memcmp(head, "PHXL", 4) != 0 || size > LA_BOOT_MOST)
         return PHX_EPROTO;
-    err = la_bytes_room(boot, size);
+    err = la_queue_room(boot, size);
     if (err == 0)
-        err = start_read(la_bytes_end(boot), size);
+        err = start_read(la_queue_end(boot), size);
     if (err == 0)
         boot->size += size;
     return err;

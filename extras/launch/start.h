@@ -26,7 +26,7 @@ struct la_start;
 struct la_start_ops {
     void *ctx;
     /* The boot block of a child, appended. 0, PHX_ENOMEM. */
-    int (*boot)(void *ctx, uint32_t number, struct la_bytes *out);
+    int (*boot)(void *ctx, uint32_t number, struct la_queue *out);
     /* It has its boot block: this stream, non-blocking, is now the caller's, to be adopted. */
     void (*up)(void *ctx, uint32_t number, int fd);
     /* It could not be started: one line. Once for each host, and then nothing more is said of it. status is
@@ -56,6 +56,6 @@ uint64_t la_start_deadline(const struct la_start *s);
 
 /* The agent's side: says the first line and reads the boot block, blocking, from descriptors 0 and 1.
  * 0, PHX_EPROTO, PHX_ERESET, PHX_ENOMEM. */
-int la_start_answer(struct la_bytes *boot);
+int la_start_answer(struct la_queue *boot);
 
 #endif
