@@ -830,7 +830,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has; 0: none */
+    uint32_t have; /* mark of the other's card that it has; 0: none */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -1492,6 +1492,10 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
+/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
+ * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
+                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
 /* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
@@ -4057,11 +4061,10 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
     for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
-        p = m->spare[i].p;
         m->spare[i].size = 0;
         m->spare_bytes -= size;
         m->spare_uses++;
-        return p;
+        return m->spare[i].p;
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -4073,14 +4076,10 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
     uint32_t i;
 
     size = mem_rounded(size);
-    if (size < MEM_LARGE || size > m->spare_most) {
-        m->large -= size;
-        phx__mem_put(m, p, size);
-        return;
-    }
-    if (size > m->spare_most - m->spare_bytes)
+    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
+    if (i == 0 && size > m->spare_most - m->spare_bytes)
         phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
@@ -4258,8 +4257,7 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
-    memset(m, 0, sizeof *m);
-    m->mem = mem;
+    *m = (struct phx__map){ .mem = mem };
 }
 
 void phx__map_free(struct phx__map *m)
@@ -4286,8 +4284,7 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i].key = key;
-    m->slots[i].value = value;
+    m->slots[i] = (struct phx__map_slot){ key, value };
     m->count++;
     return 0;
 }
@@ -4802,9 +4799,7 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    r->p = data;
-    r->left = size;
-    r->bad = 0;
+    *r = (struct phx__reader){ data, size, 0 };
 }
 
 const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
@@ -4892,10 +4887,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
-    w->data = data;
-    w->size = 0;
-    w->capacity = capacity;
-    w->bad = 0;
+    *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
 
 /* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
@@ -5071,8 +5063,7 @@ static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
 
 void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
 {
-    memset(q, 0, sizeof *q);
-    q->mem = mem;
+    *q = (struct phx__slices){ .mem = mem };
 }
 
 void phx__buf_slices_free(struct phx__slices *q)
@@ -5189,9 +5180,7 @@ uint64_t phx__id_hash(const struct phx_id *id)
 
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
-    memset(ids, 0, sizeof *ids);
-    ids->mem = mem;
-    ids->limit = limit;
+    *ids = (struct phx__ids){ .mem = mem, .limit = limit };
 }
 
 void phx__id_free(struct phx__ids *ids)
@@ -5221,14 +5210,9 @@ uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
+    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
 
-    if (ids->slot_capacity == 0)
-        return PHX__NONE;
-    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
-        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
-            return ids->slots[i].index;
-    return PHX__NONE;
+    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
 }
 
 /* A table of another size. 0 or PHX_ENOMEM. */
@@ -5253,14 +5237,6 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     return 0;
 }
 
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
-{
-    uint32_t old = ids->slot_capacity;
-
-    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
-}
-
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
 static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
 {
@@ -5277,22 +5253,10 @@ static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
     ids->slots[hole].index = PHX__NONE;
 }
 
-/* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added rarely;
- * a free list would give the latest index instead of the lowest. */
-static uint32_t id_lowest_free(const struct phx__ids *ids)
-{
-    const uint8_t *hole;
-
-    if (ids->count == ids->size)
-        return ids->size;
-    hole = memchr(ids->used, 0, ids->size);
-    return (uint32_t)(hole - ids->used);
-}
-
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot;
+    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -5303,14 +5267,18 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     }
     if (ids->count >= ids->limit)
         return PHX_ELIMIT;
-    i = id_lowest_free(ids);
+    /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
+     * rarely; a free list would give the latest index instead of the lowest. */
+    i = ids->size;
+    if (ids->count < i)
+        i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || id_more_slots(ids) != 0)
+        || (ids->count >= old / 4 * 3 /* full */
+            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
     slot = id_slot(ids, hash);
-    ids->slots[slot].tag = (uint32_t)hash;
-    ids->slots[slot].index = i;
+    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -5403,9 +5371,8 @@ static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    c = (char)(c | 0x20); /* lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
@@ -5486,8 +5453,7 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
     /* "::" stands for at least one group. */
     if (gap == SIZE_MAX ? n != 16 : n > 14)
         return 0;
-    if (gap == SIZE_MAX)
-        gap = n;
+    gap = PHX__MIN(gap, n);
     memset(ip, 0, 16);
     memcpy(ip, got, gap);
     memcpy(ip + 16 - (n - gap), got + gap, n - gap);
@@ -5496,12 +5462,10 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
 
 int phx__addr_numeric(const char *host, struct phx_address *out)
 {
-    struct phx_address a;
-
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
-    memset(&a, 0, sizeof a);
-    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    struct phx_address a = { .family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4 };
+
     if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
         return PHX_EADDRESS;
     *out = a;
@@ -5594,12 +5558,11 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 
 int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p;
+    struct phx__parsed p = { .path = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
     memset(out, 0, sizeof *out);
-    memset(&p, 0, sizeof p);
     if (text == NULL || strstr(text, "://") == NULL)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
@@ -5823,13 +5786,11 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
 int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
-    struct phx_address got;
+    struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
     int good = 1;
 
     memset(a, 0, sizeof *a);
-    memset(&got, 0, sizeof got);
-    got.family = phx__buf_get_u8(r);
     if (got.family == PHX_IPV4 + ADDR_TLS || got.family == PHX_IPV6 + ADDR_TLS) {
         got.tls = 1;
         got.family = (uint8_t)(got.family - ADDR_TLS);
@@ -5877,10 +5838,7 @@ int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
 {
     PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    l->mem = mem;
-    l->salt = salt;
-    l->count = count;
-    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    *l = (struct phx__ratelimit){ mem, phx__mem_zero(mem, (count + 1) * sizeof *l->buckets), count, salt };
     return l->buckets == NULL ? PHX_ENOMEM : 0;
 }
 
@@ -5904,11 +5862,8 @@ static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
 uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
 {
     uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
+    uint16_t number = with_port ? a->port : 0;
+    const uint8_t port[3] = { (uint8_t)number, (uint8_t)(number >> 8), !with_port }; /* on all machines */
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = ratelimit_hash(h, a->path, strlen(a->path));
@@ -5939,14 +5894,9 @@ static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit 
     return NULL;
 }
 
-/* Does bucket a make room before bucket b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
-                          uint64_t now)
+static int ratelimit_stays(const struct phx__ratelimit_bucket *b, uint64_t now)
 {
-    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
-    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+    return b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
 }
 
 static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
@@ -5957,11 +5907,12 @@ static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, 
     if (bucket != NULL)
         return bucket;
     bucket = &l->buckets[first];
-    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&l->buckets[i], bucket, now))
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++) { /* a free one is at 0 */
+        int stays = ratelimit_stays(bucket, now), other = ratelimit_stays(&l->buckets[i], now);
+        if (other != stays ? stays : l->buckets[i].paid_at < bucket->paid_at)
             bucket = &l->buckets[i];
-    memset(bucket, 0, sizeof *bucket);
-    bucket->key = key;
+    }
+    *bucket = (struct phx__ratelimit_bucket){ key, 0, 0 };
     return bucket;
 }
 
@@ -7077,11 +7028,8 @@ int phx__os_poll_watch(void *world, int handle, int events)
     struct os_world *w = (struct os_world *)world;
     uint32_t i = (uint32_t)handle;
     int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    struct epoll_event e;
-    memset(&e, 0, sizeof e);
-    e.data.fd = handle;
-    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
-               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    struct epoll_event e = { .data = { .fd = handle } };
+    e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (i < w->known_capacity)
         w->known[i] = events != 0;
     if (events == 0) {
@@ -7140,9 +7088,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
-    if (err == 0)
-        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
-    return err;
+    return err != 0 ? err : os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
 }
 
 typedef struct kevent os_event;
@@ -7210,39 +7156,28 @@ void phx__os_poll_close(struct os_world *w)
     phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
 }
 
-/* The last entry moves into the gap. */
-static void os_unwatch(struct os_world *w, uint32_t handle)
-{
-    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
-    if (slot == 0)
-        return;
-    w->polled[slot - 1] = w->polled[--w->polled_count];
-    w->slots[w->polled[slot - 1].fd] = slot;
-    w->slots[handle] = 0; /* after the line above: the last may be the one */
-}
-
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    struct pollfd *p;
-    int err;
+    uint32_t slot = handle >= 0 && (uint32_t)handle < w->slots_capacity ? w->slots[handle] : 0;
     if (handle < 0)
         return PHX_EINVAL;
     if (events == 0) {
-        os_unwatch(w, (uint32_t)handle);
+        if (slot == 0)
+            return 0;
+        w->polled[slot - 1] = w->polled[--w->polled_count]; /* the last entry moves into the gap */
+        w->slots[w->polled[slot - 1].fd] = slot;
+        w->slots[handle] = 0; /* after the line above: the last may be the one */
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
-    if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
-    if (err != 0)
-        return err;
+    if (phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots)
+        || phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled))
+        return PHX_ENOMEM;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
-    p = &w->polled[w->slots[handle] - 1];
-    p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
-    p->revents = 0; /* of an earlier owner of the place */
+    w->polled[w->slots[handle] - 1] = (struct pollfd){ /* revents: of an earlier owner of the place */
+        .fd = handle, .events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0))
+    };
     return 0;
 }
 
@@ -7437,9 +7372,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6:
-        os_unpack_v6(&in->v6, out);
-        return 0;
+    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)
@@ -7465,16 +7398,14 @@ static int os_local(void *world, int handle, struct phx_address *out)
 
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL);
+    int flags = fcntl(fd, F_GETFL), on = 1;
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    {
-        int on = 1;
-        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
-            return phx__os_poll_error(errno);
-    }
+    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+        return phx__os_poll_error(errno);
 #endif
+    (void)on;
     return 0;
 }
 
@@ -7483,16 +7414,15 @@ static int os_prepare(int fd)
 void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
+    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)limit;
 #ifdef TCP_USER_TIMEOUT
-    {
-        unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
-    }
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif
 }
 
@@ -7624,9 +7554,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
     if (lstat(a->un.sun_path, &made) != 0)
         return phx__os_poll_error(errno);
     p = &w->paths[w->paths_count++];
-    p->handle = fd;
-    p->device = made.st_dev;
-    p->inode = made.st_ino;
+    *p = (struct os_path){ fd, made.st_dev, made.st_ino, "" };
     memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
     return 0;
 }
@@ -7650,14 +7578,15 @@ static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
     uint32_t i;
-    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
-        ;
-    if (i == w->paths_count)
+    for (i = 0; i < w->paths_count; i++) {
+        const struct os_path *p = &w->paths[i];
+        if (p->handle != handle)
+            continue;
+        if (lstat(p->path, &now) == 0 && now.st_ino == p->inode && now.st_dev == p->device)
+            (void)unlink(p->path);
+        w->paths[i] = w->paths[--w->paths_count];
         return;
-    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
-        && now.st_dev == w->paths[i].device)
-        (void)unlink(w->paths[i].path);
-    w->paths[i] = w->paths[--w->paths_count];
+    }
 }
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
@@ -7922,16 +7851,14 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
 
 static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
-    struct addrinfo hints, *list = NULL, *i;
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *list = NULL, *i;
     int n = 0, err;
     (void)world;
     if (capacity <= 0)
         return PHX_EINVAL;
     if (strcmp(host, "localhost") == 0)
         return os_resolve_localhost(out, capacity);
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
     err = getaddrinfo(host, NULL, &hints, &list);
     if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
         return PHX_ENOMEM;
@@ -8046,13 +7973,9 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = -1;
-    w->queue = -1;
-    if ((err = os_wake_open(w)) == 0)
-        err = phx__os_poll_open(w);
-    if (err == 0)
-        err = phx__os_poll_watch(w, w->wake_read, PHX_READ);
-    if (err != 0) {
+    w->wake_read = w->wake_write = w->queue = -1;
+    if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
+        || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
         return err;
     }
@@ -8742,8 +8665,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->certs = 0;
-    pin->size = 0;
+    pin->size = pin->certs = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -9270,9 +9192,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     o->tail->used += w->size;
     s->waiting += w->size;
     if (news)
-        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
-    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
-        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
+        o->paid_at = PHX__MAX(o->paid_at, s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    o->paid_at = PHX__MIN(o->paid_at, s->now + 2 * OUT_NEWS_OWED); /* room is not long in coming */
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -9364,16 +9285,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* All is written: the block is used again, but not a large one, or each idle link of a hub would hold one. */
-static void out_reuse_tail(struct phx__link_out *o)
-{
-    o->tail->used = 0;
-    if (o->tail->capacity <= OUT_TAIL)
-        return;
-    phx__buf_block_drop(o->tail);
-    o->tail = NULL;
-}
-
 /* The stream took n bytes. How much is it offered the next time? */
 static void out_adapt(struct phx__link_out *o, size_t n)
 {
@@ -9401,8 +9312,15 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes == 0 && o->tail != NULL && o->tail->refs == 1)
-                out_reuse_tail(o);
+            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
+                return 0;
+            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
+             * hold one. */
+            o->tail->used = 0;
+            if (o->tail->capacity > OUT_TAIL) {
+                phx__buf_block_drop(o->tail);
+                o->tail = NULL;
+            }
             return 0;
         }
         out_adapt(o, n > 0 ? (size_t)n : 0);
@@ -9520,13 +9438,12 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__pad pad;
+    const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
     int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
 
     if (err != 0)
         return err;
-    memset(&pad, 0, sizeof pad);
     phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
     return phx__link_out_control_end(s, l, &w);
 }
@@ -9545,16 +9462,12 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
 
 static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__hello h;
+    struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
     struct phx__writer w;
     int err;
 
-    memset(&h, 0, sizeof h);
-    h.magic = PHX__WIRE_MAGIC;
-    h.version_min = h.version_max = PHX__WIRE_VERSION;
     memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
-    h.id = *s->self;
-    h.incarnation = s->incarnation;
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9571,17 +9484,13 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 
 static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__answer a;
+    struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
+                             .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&a, 0, sizeof a);
-    a.version = PHX__WIRE_VERSION;
-    a.id = *s->self;
-    a.incarnation = s->incarnation;
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
-    a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
@@ -9597,14 +9506,12 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 
 static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
-    struct phx__proof p;
+    struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&p, 0, sizeof p);
     s->ops->introduce(s->ctx, l, &l->said);
     p.own = l->said;
-    p.observed = l->address;
     if ((err = hello_put(s, l, PHX__PROOF, &p, NULL, &w)) != 0)
         return err;
     hello_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, w.data + w.size - PHX__MAC);
@@ -10086,12 +9993,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
 /* ---- Frames */
 
-/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
-static int link_is_charged(int type)
-{
-    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
-}
-
 static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
@@ -10104,8 +10005,8 @@ static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t siz
     uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
     uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
 
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
-    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
     s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
 }
 
@@ -10122,7 +10023,8 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (!link_is_charged(f->type))
+    /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+    if (f->type == PHX__DATA || f->type == PHX__ACK || f->type == PHX__CAST || f->type > PHX__TRACE)
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
@@ -10210,13 +10112,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
 {
-    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t room, left = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
     uint8_t *buffer = phx__tls_buffer(s->tls, &room);
     long n;
     int err;
 
-    room = PHX__MIN(room, most);
-    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
+    room = PHX__MIN(room, left);
     room = PHX__MIN(room, most);
     if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
@@ -10232,15 +10134,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     if (l->state != PHX__LINK_UP)
         s->ops->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
     return link_frames(s, l, s->scratch, kept + (size_t)n);
-}
-
-static void link_rest(struct phx__link_set *s, struct phx__link_in *in, uint32_t timer)
-{
-    in->resting = 1;
-    in->more = 0;
-    if (in->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
-        in->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
-    phx__timer_set(s->timers, timer, in->paid_at - LINK_OWED_US);
 }
 
 int phx__link_rested(struct phx__link *l)
@@ -10311,7 +10204,11 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (l->state == PHX__LINK_PARKED || l->in.resting)
         return 0;
     if (l->in.paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
-        link_rest(s, &l->in, l->timer);
+        l->in.resting = 1;
+        l->in.more = 0;
+        /* One read may have brought a lot. */
+        l->in.paid_at = PHX__MIN(l->in.paid_at, s->now + LINK_OWED_US + LINK_REST_US);
+        phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
     link_renew_scratch(s);
@@ -10333,14 +10230,10 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enum phx__link_state state,
                    uint64_t patience_us)
 {
-    int err;
-
-    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL)
-        return PHX_ENOMEM;
-    if ((err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer)) != 0) {
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL
+        || phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-        l->hello = NULL;
-        return err;
+        return PHX_ENOMEM;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
@@ -10360,9 +10253,9 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
-        return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
-    return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
+    /* What is not read yet must not keep waking us. */
+    return (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn ? 0 : PHX_READ)
+           | (l->out.full ? PHX_WRITE : 0);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -10389,8 +10282,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     s->os->close(s->os->world, l->handle);
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-    l->hello = NULL;
     phx__tls_free(l->tls);
+    l->hello = NULL;
     l->tls = NULL;
     s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
@@ -10467,6 +10360,17 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
     differs ^= g->hash;
     *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
     return differs == 0 || *but != PHX__NONE;
+}
+
+int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                        uint64_t differs, uint32_t node)
+{
+    uint32_t but;
+
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
+        return 0;
+    return phx__route_gap_add(g, mem, ids, node);
 }
 
 /* ======== src/route/table.c ======== */
@@ -10855,15 +10759,13 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
  * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
  * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c).
- *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
+ * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
 /* include "route/route.h" */
 
-/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
+ * again only after half the time after which it is repeated. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
@@ -10873,25 +10775,22 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
- * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
- * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
- * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
+/* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
+ * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
 /* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
-/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -10929,7 +10828,7 @@ int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t 
     return 0;
 }
 
-/* The lists of dirty and of changed destinations have room for every known one (route_know). */
+/* These lists have room for every known destination (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
@@ -11248,31 +11147,17 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
-static void route_gap(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
-{
-    if (n->neighbourhood != 0 && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
-        n->neighbourhood = 0; /* not known until its next beat */
-}
-
-/* Before our own neighbourhood loses node: n has it still, unless n has named it or never had it. */
-static void route_gap_lost(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
-{
-    uint32_t but;
-
-    if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
-        && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but) && but != node)
-        route_gap(r, n, node);
-}
-
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
     uint32_t node = phx__id_find_hash(r->ids, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
+
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
-    route_gap(r, n, node | PHX__GAP_THEIRS);
+    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
     r->pace.look = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity;
@@ -11464,8 +11349,8 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        n->summary_wait = PHX__MIN(n->summary_wait, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);
@@ -11480,8 +11365,7 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
-    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
-     * still be said, so what is noted here is not our hash. */
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
@@ -11571,10 +11455,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
-    for (v = 0; v < r->lost.count; v++)
-        if (r->lost.at[v] == phx__id_hash(&r->ids->at[nbr]))
-            r->lost.at[v--] = r->lost.at[--r->lost.count];
+    r->pace.shrunk--; /* other losses of this flush are not named */
     return 0;
 }
 
@@ -11628,8 +11509,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
-    for (i = 0; i < r->nbr_count; i++)
-        route_gap_lost(r, &r->nbrs[i], nbr);
+    for (i = 0, n = r->nbrs; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
         r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
@@ -11669,8 +11551,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
- * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
+ * near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -11776,9 +11658,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
-        return NULL;
-    return &r->table.at[node];
+    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
+
+    return known ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -18573,7 +18455,10 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 /* Could there be no room for it even if no other message was here? */
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
@@ -22540,6 +22425,20 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+static uint32_t links_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -22548,7 +22447,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -22565,8 +22464,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
-                                  l->heard.have };
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }

@@ -20,9 +20,7 @@
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    r->p = data;
-    r->left = size;
-    r->bad = 0;
+    *r = (struct phx__reader){ data, size, 0 };
 }
 
 const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
@@ -110,10 +108,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
-    w->data = data;
-    w->size = 0;
-    w->capacity = capacity;
-    w->bad = 0;
+    *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
 
 /* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
@@ -289,8 +284,7 @@ static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
 
 void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
 {
-    memset(q, 0, sizeof *q);
-    q->mem = mem;
+    *q = (struct phx__slices){ .mem = mem };
 }
 
 void phx__buf_slices_free(struct phx__slices *q)

@@ -76,8 +76,7 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
-    memset(m, 0, sizeof *m);
-    m->mem = mem;
+    *m = (struct phx__map){ .mem = mem };
 }
 
 void phx__map_free(struct phx__map *m)
@@ -104,8 +103,7 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i].key = key;
-    m->slots[i].value = value;
+    m->slots[i] = (struct phx__map_slot){ key, value };
     m->count++;
     return 0;
 }

@@ -164,11 +164,10 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
     for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
-        p = m->spare[i].p;
         m->spare[i].size = 0;
         m->spare_bytes -= size;
         m->spare_uses++;
-        return p;
+        return m->spare[i].p;
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -180,14 +179,10 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
     uint32_t i;
 
     size = mem_rounded(size);
-    if (size < MEM_LARGE || size > m->spare_most) {
-        m->large -= size;
-        phx__mem_put(m, p, size);
-        return;
-    }
-    if (size > m->spare_most - m->spare_bytes)
+    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
+    if (i == 0 && size > m->spare_most - m->spare_bytes)
         phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;

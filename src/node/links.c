@@ -679,6 +679,20 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+static uint32_t links_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -687,7 +701,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -704,8 +718,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
-                                  l->heard.have };
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }

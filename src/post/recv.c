@@ -112,7 +112,10 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 /* Could there be no room for it even if no other message was here? */
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */

@@ -56,3 +56,14 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
     *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
     return differs == 0 || *but != PHX__NONE;
 }
+
+int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                        uint64_t differs, uint32_t node)
+{
+    uint32_t but;
+
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
+        return 0;
+    return phx__route_gap_add(g, mem, ids, node);
+}

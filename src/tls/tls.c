@@ -117,8 +117,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->certs = 0;
-    pin->size = 0;
+    pin->size = pin->certs = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)

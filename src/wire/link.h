@@ -23,7 +23,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has; 0: none */
+    uint32_t have; /* mark of the other's card that it has; 0: none */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */

@@ -567,7 +567,7 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
     case NOTE_BEAT:
         phx__route_beat(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
         if (n->flags & (int)PHX__BEAT_REPLY)
-            host_beat(h, node, 0);
+            host_beat((phx *)h, node, 0);
         break;
     default:
         phx__route_summary_begin(r);
@@ -686,7 +686,7 @@ static inline void world_beats(struct world *w)
     for (i = 0; i < w->count; i++)
         for (k = 0; k < w->count; k++)
             if (w->host[i].alive && w->link[i][k] != 0)
-                host_beat(&w->host[i], host_node(&w->host[i], k), 0);
+                host_beat((phx *)&w->host[i], host_node(&w->host[i], k), 0);
 }
 
 /* ---- The truth ------------------------------------------------------------------------------- */

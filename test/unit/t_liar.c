@@ -10,6 +10,7 @@
 #include "../../phoenix.c"
 #else
 #include "../../src/base/sha.h"
+#include "../../src/node/state.h"
 #endif
 
 #include "raw.h"
@@ -869,6 +870,37 @@ static void test_forged_card(void)
     finish_all(n, 2);
 }
 
+/* Goal: the same when the owner was away and has written a card of that version meanwhile. Method: it stops,
+ * and assumes a name when it goes on. */
+static void test_forged_away(void)
+{
+    struct phx_config c;
+    uint32_t version;
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        settings(&n[k], &c);
+        hurry(&c);
+        begin_as(&n[k], &c, k == 0 ? LOOPBACK : NULL);
+    }
+    phx_join(n[1].p, n[0].at);
+    phx_assume(n[1].p, 2, 2);
+    await(owns(&n[0], 2, &n[1]), PATIENCE);
+    raw_link(&n[0]);
+    host_count--; /* the last one */
+    await(told(&n[0], &n[1], PHX_NODE_FAILED) == 1, PATIENCE);
+    version = phx__route_dest(&n[1].p->route, PHX__SELF)->card_version + 1;
+    forged_card(&n[1].id, life_of(&n[0], &n[1]), 100, 1, version, 1);
+    await(phx_names(n[0].p, &n[1].id, NULL, 0) == 0, PATIENCE);
+    raw_finish();
+    go_on(100 * MS);
+    phx_assume(n[1].p, 30, 30);
+    hosts[host_count++] = &n[1];
+    eventually(owns(&n[0], 2, &n[1]) && owns(&n[0], 30, &n[1]), "it is back, and what it says counts");
+    ok(phx__route_dest(&n[1].p->route, PHX__SELF)->card_version == version + 2, "it rose above both");
+    finish_all(n, 2);
+}
+
 /* Goal: a goodbye by others' word closes nothing (promises 54, 61, 67): neither of a neighbour nor of a node
  * behind another, with any number, version or life. Method: a liar says it and goes at once; then messages
  * pass, over the link that was there. A goodbye of its owner counts as ever. */
@@ -952,6 +984,7 @@ static const struct test tests[] = {
     {"outdone", test_outdone},
     {"first_word", test_first_word},
     {"forged_card", test_forged_card},
+    {"forged_away", test_forged_away},
     {"forged_goodbye", test_forged_goodbye},
     {"false_witness", test_false_witness},
     {NULL, NULL},

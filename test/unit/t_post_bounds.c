@@ -18,7 +18,7 @@ static struct world *limited(size_t limit)
     struct phx__post_limits limits = default_limits();
     struct world *w;
 
-    limits.max_message = 4u << 20;
+    limits.max_message = limits.hold_bytes = 4u << 20;
     w = world_new(1, &limits);
     w->node[2].mem.limit = limit;
     w->on_message = note_message;
@@ -83,6 +83,25 @@ static void test_room_for_one(void)
     for (i = 1; i <= 20; i++)
         good += w->token[i].count == 1 && w->token[i].result == 0;
     ok(good == 20 && seen[BIG] == 10 && seen[SMALL] == 10, "they take turns: %d of 20", good);
+    ok(w->content_errors == 0 && world_free(w), "all is well");
+}
+
+static void test_room_of_small(void)
+{
+    /* Goal: what fits when others have gone is not too large, also if these are small and cost their memory
+     * by their number. Method: the receiver holds 8,000 messages of a byte in 4 MiB, for a name that nobody
+     * has, and one of 2 MiB comes; then somebody has the name. */
+    struct world *w = limited(4u << 20);
+    int i;
+
+    for (i = 0; i < 8000; i++)
+        check(send_size(&w->node[2], 9, 1, (uint64_t)(10 + i), 0, 0) == 0, "held");
+    check(send_size(&w->node[0], BIG, 2u << 20, 1, 0, 0) == 0, "sent");
+    turns(w, 100, 1000);
+    ok(w->token[1].count == 0, "it waits: %s", phx_strerror(w->token[1].result));
+    all_see(w, 9, 1);
+    turns(w, 3000, 1000);
+    ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[BIG] == 1, "and comes when they have gone");
     ok(w->content_errors == 0 && world_free(w), "all is well");
 }
 
@@ -275,6 +294,7 @@ int main(void)
 {
     test_too_large();
     test_room_for_one();
+    test_room_of_small();
     test_grown_tables();
     test_time_limit();
     test_time_limit_half();
