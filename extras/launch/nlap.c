@@ -195,7 +195,8 @@ static int check_collective(const struct la_engine *e, const struct la_client *c
 {
     int rootless = o->kind == LA_BARRIER || o->kind == LA_ALLGATHER || o->kind == LA_ALLTOALL;
 
-    if (o->size > INT32_MAX || o->size * e->job->size > INT32_MAX || (o->kind == LA_BARRIER && o->size != 0))
+    if (o->size > NLAP_DATA_MOST || o->size * e->job->size > NLAP_DATA_MOST || (o->kind == LA_BARRIER
+                                                                                && o->size != 0))
         return PHX_ETOOBIG;
     if (o->root >= e->job->size || (rootless && o->root != 0))
         return PHX_EINVAL;

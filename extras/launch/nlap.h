@@ -14,6 +14,7 @@ enum { NLAP_HELLO = 65, NLAP_DONE, NLAP_MESSAGE };
 #define NLAP_MESSAGE_HEAD 17
 
 #define NLAP_FRAME_MOST 0x7fffff00u  /* bytes behind a frame's length */
+#define NLAP_DATA_MOST 0x7ffffe00u   /* N * size of an operation */
 #define NLAP_SEND_MOST (1024 * 1024) /* bytes of a message */
 #define NLAP_WINDOW (256 * 1024)     /* bytes of messages that a program is given ahead */
 #define NLAP_MESSAGE_COST 64         /* what each message counts beside its bytes */

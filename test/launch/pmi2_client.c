@@ -1,7 +1,8 @@
 /* pmi2_client.c - a small PMI-2 program: puts, fences, gets, node attributes; says whether all was right. */
 
 /* pmi2_client [all|one|init] [count] [end]; end: "finalize", "abort", "exit:N". It reads PMI_FD, PMI_RANK,
- * PMI_SIZE (or PMI_PORT, PMI_ID), prints "rank R of N: good" and exits with 0; 1: a line says what was wrong. */
+ * PMI_SIZE (or PMI_PORT, PMI_ID), prints "rank R of N: good" and exits with 0; 1: a line says what was
+ * wrong. */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
 #include <errno.h>
@@ -141,7 +142,8 @@ static void get(int of, int round)
     char request[128], answer[256];
 
     snprintf(request, sizeof request, "cmd=kvs-get;jobid=;srcid=-1;key=key-%d-%d;", round, of);
-    snprintf(answer, sizeof answer, "cmd=kvs-get-response;rc=0;found=TRUE;value=%d=%d;;of;;;;%d;", round, of, round);
+    snprintf(answer, sizeof answer, "cmd=kvs-get-response;rc=0;found=TRUE;value=%d=%d;;of;;;;%d;", round,
+             of, round);
     expect(request, answer);
 }
 
@@ -150,7 +152,8 @@ static void exchange(int all, int round)
     char request[256];
     int i;
 
-    snprintf(request, sizeof request, "cmd=kvs-put;key=key-%d-%d;value=%d=%d;;of;;;;%d;", round, rank, round, rank,
+    snprintf(request, sizeof request, "cmd=kvs-put;key=key-%d-%d;value=%d=%d;;of;;;;%d;", round, rank,
+             round, rank,
              round);
     expect(request, "cmd=kvs-put-response;rc=0;");
     expect("cmd=kvs-fence;", "cmd=kvs-fence-response;rc=0;");
