@@ -104,7 +104,8 @@ static void environ_pmi(struct la_environ_own *own, const struct la_job *job, co
     environ_set(own, "PMI_ID=%lu", (unsigned long)r->rank);
 }
 
-static void environ_pmgr(struct la_environ_own *own, const struct la_job *job, const struct la_environ_rank *r)
+static void environ_pmgr(struct la_environ_own *own, const struct la_job *job,
+                         const struct la_environ_rank *r)
 {
     environ_set(own, "MPIRUN_RANK=%lu", (unsigned long)r->rank);
     environ_set(own, "MPIRUN_NPROCS=%lu", (unsigned long)job->size);

@@ -198,7 +198,8 @@ int la_flow_input_room(const struct la_flow *f)
     return f->down.size < LA_FLOW_HIGH / 2;
 }
 
-static int flow_in_one(struct la_flow *f, uint32_t agent, const struct la_chunk *c, const void *data, size_t n)
+static int flow_in_one(struct la_flow *f, uint32_t agent, const struct la_chunk *c, const void *data,
+                       size_t n)
 {
     struct flow_child *child = flow_child(f, agent);
 
@@ -327,7 +328,8 @@ int la_flow_recv(struct la_flow *f, uint32_t agent, uint32_t type, const void *d
     switch (type) {
     case LA_FLOW_OUT: return flow_recv_out(f, agent, bytes, size);
     case LA_FLOW_IN: return flow_recv_in(f, agent, data, size);
-    case LA_FLOW_OUT_CREDIT: return agent == f->parent ? flow_recv_credit(&f->credit, bytes, size) : PHX_EPROTO;
+    case LA_FLOW_OUT_CREDIT: return agent == f->parent ? flow_recv_credit(&f->credit, bytes,
+                                                                          size) : PHX_EPROTO;
     case LA_FLOW_IN_CREDIT: return c != NULL ? flow_recv_credit(&c->in_credit, bytes, size) : PHX_EPROTO;
     case LA_FLOW_END:
         if (c == NULL)

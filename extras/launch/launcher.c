@@ -152,7 +152,8 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
-        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0), 0666);
+        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
+                  0666);
     while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
         data += n;
         size -= (size_t)n;
@@ -232,7 +233,8 @@ static void launch_on_input(void *ctx, int fd, int events)
 
     (void)fd;
     (void)events;
-    if (la->input_state == INPUT_WATCHED && la_flow_input_room(la_local_flow(la->local)) && launch_may_read()) {
+    if (la->input_state == INPUT_WATCHED && la_flow_input_room(la_local_flow(la->local))
+        && launch_may_read()) {
         launch_read(la);
         return;
     }
@@ -247,7 +249,8 @@ static void launch_open_input(struct launcher *la)
     if (la->job->stdin_to == LA_STDIN_NONE || fstat(0, &about) != 0)
         return;
     la->input_state = INPUT_FILE; /* what cannot be waited for is always ready */
-    if (!S_ISREG(about.st_mode) && la_watch_add(la_local_watch(la->local), 0, LA_READ, launch_on_input, la) == 0)
+    if (!S_ISREG(about.st_mode) && la_watch_add(la_local_watch(la->local), 0, LA_READ, launch_on_input,
+                                                la) == 0)
         la->input_state = INPUT_WATCHED;
 }
 
@@ -382,7 +385,8 @@ static void launch_stuck(struct launcher *la, const struct la_event *e)
 {
     char why[LAUNCH_LINE];
 
-    snprintf(why, sizeof why, "rank %lu on %s: ended with status 0 while rank %lu waits for it in operation %ld",
+    snprintf(why, sizeof why,
+             "rank %lu on %s: ended with status 0 while rank %lu waits for it in operation %ld",
              (unsigned long)e->count, launch_host(la, e->count), (unsigned long)e->rank, (long)e->value);
     launch_fail(la, LA_STATUS_ERROR, why);
 }
@@ -555,7 +559,8 @@ static int launch_name(struct la_job *job)
     job->id = ((uint32_t)random[0] | (uint32_t)random[1] << 8 | (uint32_t)random[2] << 16
                | (uint32_t)random[3] << 24) & 0x3ffffff;
     (void)gethostname(host, sizeof host - 1);
-    snprintf(name, sizeof name, "phx_%ld_%02x%02x%02x%02x%02x%02x%02x%02x_%s", (long)getpid(), random[4], random[5],
+    snprintf(name, sizeof name, "phx_%ld_%02x%02x%02x%02x%02x%02x%02x%02x_%s", (long)getpid(), random[4],
+             random[5],
              random[6], random[7], random[8], random[9], random[10], random[11], host);
     free(job->kvsname);
     job->kvsname = la_text_dup(name);
@@ -564,7 +569,8 @@ static int launch_name(struct la_job *job)
 
 static int launch_make(struct launcher *la, const char *self, struct la_procs *procs)
 {
-    static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+    static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
     struct la_local_config cfg;
     int i, err;
 

@@ -2,8 +2,8 @@
 
 /* vfork, since fork copies the tables of a big agent for each process, and posix_spawn has no place for what
  * the child must do before exec. Between vfork and exec the child runs on the parent's memory: proc_child
- * calls the system only, changes nothing but its own variables and x->argv, and never returns. Elsewhere than on Linux it is
- * fork. What fails in the child comes back as two numbers over a pipe that exec closes. */
+ * calls the system only, changes nothing but its own variables and x->argv, and never returns. Elsewhere
+ * than on Linux it is fork. What fails in the child comes back as two numbers over a pipe that exec closes. */
 #define _POSIX_C_SOURCE 200809L
 #if defined(__linux__)
 #define _DEFAULT_SOURCE 1 /* vfork */
@@ -29,6 +29,9 @@
 #if defined(__linux__)
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#else
+#include <sys/event.h> /* kqueue: the BSDs and macOS */
+#include <time.h>
 #endif
 
 #define PROC_SIGNALS 64  /* signal numbers that are looked at; higher ones need no reset */
@@ -662,44 +665,32 @@ int la_signals_next(int fd)
     return n == (ssize_t)sizeof s ? (int)s.ssi_signo : 0;
 }
 #else
-/* A handler has no other argument than the number, so the pipe's end is the one variable of the whole program
- * that belongs to nobody. */
-static volatile sig_atomic_t signals_end = -1;
-
-static void signals_caught(int number)
-{
-    unsigned char c = (unsigned char)number;
-    int was = errno;
-
-    (void)!write((int)signals_end, &c, 1);
-    errno = was;
-}
-
+/* A handler would need a variable that belongs to nobody; a kqueue does not. */
 int la_signals_open(const int *numbers, int count, int *fd)
 {
-    struct sigaction catch;
-    int ends[2], i;
+    struct kevent change;
+    sigset_t set;
+    int i;
 
-    if (la_pipe(ends) != 0)
+    sigemptyset(&set);
+    *fd = kqueue();
+    if (*fd < 0)
         return PHX_EMFILE;
-    (void)la_nonblocking(ends[0]);
-    (void)la_nonblocking(ends[1]);
-    signals_end = ends[1];
-    memset(&catch, 0, sizeof catch);
-    catch.sa_handler = signals_caught;
-    catch.sa_flags = SA_RESTART;
-    sigemptyset(&catch.sa_mask);
-    for (i = 0; i < count; i++)
-        if (sigaction(numbers[i], &catch, NULL) != 0)
+    (void)fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    for (i = 0; i < count; i++) {
+        sigaddset(&set, numbers[i]);
+        EV_SET(&change, (uintptr_t)numbers[i], EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
+        if (kevent(*fd, &change, 1, NULL, 0, NULL) != 0)
             return PHX_EIO;
-    *fd = ends[0];
-    return 0;
+    }
+    return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? 0 : PHX_EIO;
 }
 
 int la_signals_next(int fd)
 {
-    unsigned char c;
+    struct timespec now = { 0, 0 };
+    struct kevent e;
 
-    return read(fd, &c, 1) == 1 ? c : 0;
+    return kevent(fd, NULL, 0, &e, 1, &now) == 1 ? (int)e.ident : 0;
 }
 #endif

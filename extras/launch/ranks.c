@@ -221,7 +221,8 @@ static int conn_register(struct ranks_conn *c, unsigned char first)
 
     if (c->protocol < 0)
         c->protocol = first == 'N' ? LA_PROTO_NLA : LA_PROTO_PMI;
-    client = la_engine_client(r->engine, (enum la_protocol)c->protocol, c->proc != NULL ? c->proc->rank : LA_NONE);
+    client = la_engine_client(r->engine, (enum la_protocol)c->protocol,
+                              c->proc != NULL ? c->proc->rank : LA_NONE);
     if (client < 0)
         return (int)client;
     if ((uint64_t)client >= r->clients_capacity) {
@@ -418,7 +419,7 @@ void la_ranks_room(struct la_ranks *r)
         }
 }
 
-/* After the exit: what is there already; the end of the stream comes with it, unless somebody else holds it. */
+/* After the exit: what is there already; the end of the stream is, too, unless somebody else holds it. */
 static void proc_drain(struct ranks_proc *p)
 {
     int which, i;

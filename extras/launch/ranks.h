@@ -29,7 +29,6 @@ struct la_ranks_ops {
     void (*said)(void *ctx, uint32_t rank, int finalize);
     void (*output)(void *ctx, const struct la_chunk *c);
     int (*room)(void *ctx); /* 1: more output is taken */
-    void (*complain)(void *ctx, uint32_t rank, const char *text); /* rank may be LA_NONE */
     /* All but reply, hangup, said_init and said_finalize, which are here. Their ctx is the struct la_ranks;
      * la_ranks_owner tells the ctx above. */
     struct la_engine_ops engine;

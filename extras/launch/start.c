@@ -453,7 +453,8 @@ static void start_begin(struct start_child *c)
         err = start_process(c, &k);
     if (err == 0)
         return;
-    snprintf(why, sizeof why, "%s: %s", k.words[1] != NULL ? k.words[1] : s->job->ssh != NULL ? s->job->ssh : "ssh",
+    snprintf(why, sizeof why, "%s: %s",
+             k.words[1] != NULL ? k.words[1] : s->job->ssh != NULL ? s->job->ssh : "ssh",
              strerror(err));
     start_fail(c, 1, why);
     if (c->pid == 0)

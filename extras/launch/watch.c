@@ -99,7 +99,8 @@ static int watch_tell(struct la_watch *w, int fd, int was)
     int op = s->events == 0 ? EPOLL_CTL_DEL : was == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
 
     memset(&e, 0, sizeof e);
-    e.events = (s->events & LA_READ ? (uint32_t)EPOLLIN : 0) | (s->events & LA_WRITE ? (uint32_t)EPOLLOUT : 0);
+    e.events = s->events & LA_READ ? (uint32_t)EPOLLIN : 0;
+    e.events |= s->events & LA_WRITE ? (uint32_t)EPOLLOUT : 0;
     e.data.u64 = (uint64_t)s->generation << 32 | (uint32_t)fd;
     if (epoll_ctl(w->fd, op, fd, &e) == 0)
         return 0;
@@ -204,7 +205,8 @@ static int watch_list(struct la_watch *w)
         if (s->fn == NULL || s->events == 0)
             continue;
         w->polled[n].fd = fd;
-        w->polled[n].events = (short)((s->events & LA_READ ? POLLIN : 0) | (s->events & LA_WRITE ? POLLOUT : 0));
+        w->polled[n].events = s->events & LA_READ ? POLLIN : 0;
+        w->polled[n].events |= s->events & LA_WRITE ? POLLOUT : 0;
         w->polled[n].revents = 0;
         w->generations[n++] = s->generation;
     }
