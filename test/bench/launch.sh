@@ -39,16 +39,16 @@ fi
 
 # Job, hosts, ranks per host, most of wall and processor time / hydra's, program.
 cat > "$out/jobs" <<'JOBS'
-true_1x64	1	64	1.0	0.9	true
-true_1x256	1	256	1.0	0.9	true
-true_1x512	1	512	1.0	0.9	true
-true_64x1	64	1	0.9	0.8	true
-true_64x8	64	8	0.9	0.8	true
-true_slow_64x8	64	8	1.0	-	true
-one_64x8	64	8	0.9	0.9	client one
-all_64x8	64	8	0.5	0.5	client all
+true_1x64 1 64 1.0 0.9 true
+true_1x256 1 256 1.0 0.9 true
+true_1x512 1 512 1.0 0.9 true
+true_64x1 64 1 0.9 0.8 true
+true_64x8 64 8 0.9 0.8 true
+true_slow_64x8 64 8 1.0 - true
+one_64x8 64 8 0.9 0.9 client one
+all_64x8 64 8 0.5 0.5 client all
 JOBS
-[ -z "${QUICK-}" ] || grep -E '^(true_1x64|true_64x1)' "$out/jobs" > "$out/jobs.quick"
+[ -z "${QUICK-}" ] || grep -E '^(true_1x64|true_64x1) ' "$out/jobs" > "$out/jobs.quick"
 [ -z "${QUICK-}" ] || mv "$out/jobs.quick" "$out/jobs"
 
 hosts() { # how many: a host list, one that no launcher takes for this very host
@@ -90,7 +90,7 @@ run() { # launcher, job, hosts, ranks per host, program and arguments: a line of
 round=0
 while [ "$round" -lt "$rounds" ]; do
     round=$((round + 1))
-    while IFS='	' read -r job n c wall processor program; do
+    while read -r job n c wall processor program; do
         order='phx hydra'
         [ $((round % 2)) = 0 ] || order='hydra phx'
         for who in $order; do
@@ -126,7 +126,13 @@ awk -F'\t' -v OFS='\t' -v rounds="$rounds" '
         printf "bar\tlaunch_%s_%s\t%.3f\t%s\t%s\n", job, what, r, limit, r <= limit ? "ok" : "short"
         printf "#\tlaunch_%s_%s\t%.3f s, hydra %.3f s\n", job, what, median(a, count), median(b, count)
     }
-    FILENAME ~ /jobs$/ { name[++jobs] = $1; wall[jobs] = $4; processor[jobs] = $5; next }
+    FILENAME ~ /jobs$/ {
+        split($0, f, " ")
+        name[++jobs] = f[1]
+        wall[jobs] = f[4]
+        processor[jobs] = f[5]
+        next
+    }
     $3 != "-" { n = ++seen[$1, $2]; got[$1, $2, "wall", n] = $3; got[$1, $2, "processor", n] = $4 }
     END {
         for (j = 1; j <= jobs; j++) {

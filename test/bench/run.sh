@@ -204,6 +204,9 @@ fi
 # What delivery costs beside raw frames on the same kind of connection.
 case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
 
+# extras/launch beside another launcher.
+[ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
+
 # Figures never fail a build; a job without one does.
 if [ -n "$nothing" ]; then
     echo '# runs gave nothing: see above'
