@@ -567,7 +567,8 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
     }
     for (i = 0; i < post->node_capacity; i++)
         for (k = 0; post->nodes[i].peer != NULL && k < post->nodes[i].peer->out.count; k++)
-            sum += phx__post_flow_payload(phx__post_flow_at(&post->nodes[i].peer->out, k));
+            if (!phx__post_flow_at(&post->nodes[i].peer->out, k)->gone) /* withdrawn, and not swept yet */
+                sum += phx__post_flow_payload(phx__post_flow_at(&post->nodes[i].peer->out, k));
     return sum;
 }
 
