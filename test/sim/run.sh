@@ -314,6 +314,9 @@ campaign() {
     sim SCENARIO=campaign NODES=16 SEEDS=200
     sim SCENARIO=campaign NODES=24 SEED=62 # messages that took all the memory that a link wants
     sim SCENARIO=campaign NODES=24 SEED=637 # a gateway, once short of descriptors, with more links than room
+    # Those known and dead are more than the links that a node once short of descriptors dares to make.
+    sim SCENARIO=campaign NODES=24 SEED=1316
+    sim SCENARIO=campaign NODES=24 SEED=1842
     for rules in naive paper; do
         judged "sim campaign ROUTING=$rules" "$paper" SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=$rules
     done
