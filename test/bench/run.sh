@@ -166,6 +166,18 @@ case ${ONLY:-tls}$systems in
     done ;;
 esac
 
+# Strangers that hold hundreds of ClientHellos open at a node with a costly certificate. A run without bars is
+# short, too.
+case ${ONLY:-tls}$systems in
+*tls*phx_tls*)
+    $cc $flags -DPHX_JOINED -DPHX_TLS -DPHX_DEBUG -Isrc -Itest -Itest/unit -Wno-unused-function \
+        -o "$out/hellos" test/unit/t_tls_openssl.c -pthread -lm -lbearssl
+    for_s=30
+    [ -z "${QUICK-}" ] || for_s=3
+    (cd "$out" && HELLOS_FOR=$for_s ./hellos) | grep '^bar' \
+        || printf 'bar\ttls hellos printed no bar\t-\t-\tshort\n' ;;
+esac
+
 # What a member may take of a node's processor by control frames.
 case control in *"${ONLY-}"*)
     $cc $flags -Isrc -Itest/unit -Wno-unused-function -o "$out/control" test/bench/control.c
