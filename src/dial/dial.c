@@ -121,18 +121,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -281,8 +276,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -617,23 +611,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -914,8 +899,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
