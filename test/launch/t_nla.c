@@ -350,9 +350,9 @@ static int run_started(struct nla *n)
     nla_message_free(late);
     if (me != 0) { /* rank 0 holds the barrier until all have sent */
         barrier = nla_start_barrier(n);
-        must(nla_send(n, 0, 3, &me, sizeof me) == 0);
         must(nla_start_barrier(n) == NLA_EAGAIN && nla_allgather(n, &me, sizeof me, all) == NLA_EAGAIN);
         must(nla_test(n, barrier, NULL) == 0);
+        must(nla_send(n, 0, 3, &me, sizeof me) == 0);
         must(nla_recv(n, 0, 4, &m) == 0);
         nla_message_free(m);
     }
