@@ -476,6 +476,8 @@ const struct story stories[] = {
     { "chat", "messages by name while links come and go", 18, 9, 96, chat_story, NULL },
     { "forgotten", "a dead node is forgotten after a day, and nothing is said", 4, 3, 16, tell_forgotten,
       NULL },
+    { "launch_exchange", "agents start agents, and MPICH's processes meet", 41, 9, 2049, tell_launch_exchange,
+      launch_world },
     { "tree", "links only where a tree has them", 64, 2, 400, tell_tree, NULL },
     { "orphans", "the head of three leaves dies, and they go to its parent", 40, 40, 40, tell_orphans, NULL },
     { "crash_loop", "processes with many names die one after the other", 5, 5, 5, tell_crash_loop,
