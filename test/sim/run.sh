@@ -180,6 +180,9 @@ bars() {
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
+    full launch_exchange 641
+    full launch_start 65
+    full launch_large "${LAUNCH:-641}" # 2049 is the record's; it takes some 10 GB
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
@@ -271,6 +274,9 @@ routing() {
     sim SCENARIO=forgotten NODES=4
     sim SCENARIO=tree NODES=64
     sim SCENARIO=orphans NODES=40
+    sim SCENARIO=launch_exchange NODES=41
+    sim SCENARIO=launch_start NODES=65
+    sim SCENARIO=launch_large NODES=129
     sim SCENARIO=crash_loop NODES=5
     sim SCENARIO=came_and_left NODES=5
 }

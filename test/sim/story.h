@@ -23,6 +23,8 @@ void tell_determinism(struct sim *s);
 
 /* Told in launch.c. */
 void tell_launch_exchange(struct sim *s);
+void tell_launch_start(struct sim *s);
+void tell_launch_large(struct sim *s);
 void launch_world(struct world_options *o);
 
 /* Told in tree.c. */

@@ -270,7 +270,8 @@ static void arm(struct world *w, uint32_t ref, uint64_t at)
     world_push_stream(w, at, WORLD_DELIVER, ref / 2, ref);
 }
 
-/* When the last byte of so many arrives that leave now: both hosts' lines carry one segment after the other. */
+/* When the last byte of so many arrives that leave now: both hosts' lines carry one segment after the
+ * other. */
 static uint64_t over_lines(struct world *w, struct world_host *from, struct world_host *to, uint32_t size,
                            uint64_t at, uint64_t latency)
 {
