@@ -22,7 +22,8 @@ struct chaos {
     struct sim *s;
     struct net *n;
     struct chaos_agent a[64];
-    uint32_t sent[64];
+    uint32_t sent[64], cuts[2]; /* cuts: a link; the same twice: none */
+    uint64_t heal_at;
 };
 
 static void chaos_id(uint32_t agent, struct phx_id *id)
@@ -236,14 +237,19 @@ static void chaos_hosts(struct chaos *c)
     }
 }
 
+/* What is cut for longer than cut_wait, below agent 0, ends; so nothing is. */
+static void chaos_heal(struct chaos *c)
+{
+    if (c->cuts[0] != c->cuts[1])
+        heal(c->s, c->cuts[0], c->cuts[1]);
+    c->cuts[0] = c->cuts[1] = 0;
+}
+
 /* One fault: a death, loud or silent, a link that is cut for a while, a host that stops for a while. */
-static void chaos_fault(struct chaos *c, uint32_t cuts[2])
+static void chaos_fault(struct chaos *c)
 {
     uint32_t i = 1 + (uint32_t)rnd(c->s, c->n->agents - 1), what = (uint32_t)rnd(c->s, 6);
 
-    if (cuts[0] != cuts[1])
-        heal(c->s, cuts[0], cuts[1]);
-    cuts[0] = cuts[1] = 0;
     if (!c->n->a[i].alive)
         return;
     world_say(c->s->w, 1, "fault %u at %u, parent %u", (unsigned)what, (unsigned)i, (unsigned)c->n->a[i].above);
@@ -252,9 +258,11 @@ static void chaos_fault(struct chaos *c, uint32_t cuts[2])
     } else if (what == 2) {
         chaos_end(c, i, 1);
     } else if (what < 5) {
-        cuts[0] = i;
-        cuts[1] = c->n->a[i].above;
-        sever(c->s, cuts[0], cuts[1]);
+        chaos_heal(c);
+        c->cuts[0] = i;
+        c->cuts[1] = c->n->a[i].above;
+        c->heal_at = now_us(c->s) + rnd(c->s, 4 * SECOND);
+        sever(c->s, c->cuts[0], c->cuts[1]);
     } else {
         stall(c->s, i, rnd(c->s, 3 * SECOND));
     }
@@ -272,22 +280,24 @@ static int chaos_is_over(const struct chaos *c)
 
 static void chaos_run(struct chaos *c)
 {
-    uint32_t faults = (uint32_t)rnd(c->s, 6), cuts[2] = { 0, 0 };
-    uint64_t next = rnd(c->s, 100 * MS);
+    uint32_t faults = (uint32_t)rnd(c->s, 6);
+    uint64_t next;
 
+    run_for(c->s, 200 * MS); /* who dies before the parent has heard of it is the starter's business */
+    next = now_us(c->s) + rnd(c->s, 100 * MS);
     while (!c->s->w->failed && now_us(c->s) < 5 * MINUTE && (faults > 0 || !chaos_is_over(c))) {
         chaos_hosts(c);
-        run_for(c->s, MS + rnd(c->s, 3 * MS) + (faults == 0 && c->n->operations == 0 ? SECOND : 0));
+        run_for(c->s, MS + rnd(c->s, 3 * MS));
+        if (now_us(c->s) >= c->heal_at)
+            chaos_heal(c);
         if (now_us(c->s) < next)
             continue;
         if (faults > 0)
             faults--;
         next = now_us(c->s) + rnd(c->s, rnd(c->s, 2) ? 20 * MS : 3 * SECOND);
         if (faults > 0)
-            chaos_fault(c, cuts);
+            chaos_fault(c);
     }
-    if (cuts[0] != cuts[1])
-        heal(c->s, cuts[0], cuts[1]);
     if (!chaos_is_over(c))
         world_fail(c->s->w, "not all are through");
     if (c->n->wrong + c->n->lost > 0 || c->n->gone >= 1000000)
