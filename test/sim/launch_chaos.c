@@ -231,7 +231,8 @@ static void chaos_hosts(struct chaos *c)
         }
         if (!a->in && a->number < c->n->operations && rnd(c->s, 3) == 0)
             net_enter(a);
-        if (c->sent[i] < 20 && rnd(c->s, 8) == 0 && la_tree_up(a->tree, 5, &c->sent[i], sizeof c->sent[i]) == 0)
+        if (c->sent[i] < 20 && rnd(c->s, 8) == 0
+            && la_tree_up(a->tree, 5, &c->sent[i], sizeof c->sent[i]) == 0)
             c->sent[i]++;
         world_touch(c->s->w, i);
     }
@@ -252,7 +253,8 @@ static void chaos_fault(struct chaos *c)
 
     if (!c->n->a[i].alive)
         return;
-    world_say(c->s->w, 1, "fault %u at %u, parent %u", (unsigned)what, (unsigned)i, (unsigned)c->n->a[i].above);
+    world_say(c->s->w, 1, "fault %u at %u, parent %u", (unsigned)what, (unsigned)i,
+              (unsigned)c->n->a[i].above);
     if (what < 2) {
         chaos_end(c, i, 0);
     } else if (what == 2) {

@@ -76,7 +76,7 @@ static void test_give_way(void)
 static void test_dead_beyond(void)
 {
     /* Goal: the dead, however many are known, do not keep those that can be reached from a full mesh (promise
-     * 40); above max_links of these the picks do, and when some are lost again the mesh is full again. Method:
+     * 40); above max_links of these the picks do, and when some are lost the mesh is full again. Method:
      * 40 dead ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
     int late, i, linked;
 
@@ -85,7 +85,7 @@ static void test_dead_beyond(void)
         uint32_t node[25];
 
         r->d.targets.addresses = late ? rig_addresses : NULL;
-        r->d.targets.ctx = r;
+        r->d.targets.ctx = (phx *)r;
         r->refuse = PHX_ETIMEDOUT;
         for (i = 0; i < 40; i++)
             rig_known(r);
