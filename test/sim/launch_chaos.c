@@ -89,6 +89,7 @@ static void chaos_look(struct chaos_agent *a)
 
     if (a->tried == LA_NONE || !chaos_reaches(a, a->tried))
         return;
+    world_say(a->c->s->w, 1, "agent %u joins %u", (unsigned)a->self, (unsigned)a->tried);
     me->above = a->tried;
     a->tried = LA_NONE;
     if (la_tree_moved(me->tree, me->above) != 0)
@@ -124,10 +125,7 @@ static void chaos_node(phx *p, const struct phx_node *node, void *user)
         chaos_look(a);
         return;
     }
-    if (node->state == PHX_NODE_FAILED)
-        la_tree_dead(me->tree, agent);
-    else
-        la_tree_lost(me->tree, agent);
+    la_tree_lost(me->tree, agent); /* FAILED is no proof of a death: its link may have been cut */
     if (agent == me->above && a->tried == LA_NONE)
         chaos_try(a, agent);
 }
@@ -202,6 +200,7 @@ static void chaos_begin(struct chaos *c, uint32_t self)
 static void chaos_end(struct chaos *c, uint32_t self, int silent)
 {
     struct chaos_agent *a = &c->a[self];
+    struct net_agent *above;
 
     c->n->a[self].alive = 0;
     if (a->p == NULL)
@@ -212,6 +211,9 @@ static void chaos_end(struct chaos *c, uint32_t self, int silent)
         world_crash(c->s->w, self);
     phx_free(a->p);
     a->p = NULL;
+    above = &c->n->a[c->n->a[self].parent];
+    if (!silent && self > 0 && above->alive && rnd(c->s, 2) == 0)
+        la_tree_dead(above->tree, self); /* who started it has seen its end */
 }
 
 /* ---- The story ------------------------------------------------------------------------------- */
@@ -327,7 +329,7 @@ void tell_launch_chaos(struct sim *s)
         chaos_begin(c, i);
     chaos_run(c);
     for (i = 0; i < agents; i++)
-        chaos_end(c, i, 0);
+        chaos_end(c, i, 1);
     net_free(c->n);
     free(c);
 }
