@@ -1358,6 +1358,21 @@ struct phx__link_set {
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
+/* ---- place.c: large fragments that are read straight into the message they belong to */
+
+#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
+PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                      size_t size, size_t whole);
+/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
+ * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
+ * NULL, in the scratch. */
+PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
+                                     struct phx__block **out);
+/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
+PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
+
 #endif
 
 /* ======== src/link/out.h ======== */
@@ -1410,30 +1425,6 @@ PHX_PRIVATE int phx__link_hello_frame(struct phx__link_set *s, struct phx__link 
                                       const struct phx__frame *f);
 /* A parked link may go on. */
 PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l);
-
-#endif
-
-/* ======== src/link/place.h ======== */
-/* place.h - large fragments that are read straight into the message they belong to. */
-#ifdef PHX_LINES
-#line 1 "src/link/place.h"
-#endif
-#ifndef PHX_LINK_PLACE_H
-#define PHX_LINK_PLACE_H
-/* include "link/state.h" */
-
-#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
-
-/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
-PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
-                                      size_t size, size_t whole);
-/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
- * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
- * NULL, in the scratch. */
-PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
-                                     struct phx__block **out);
-/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
-PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
 
 #endif
 
@@ -1889,7 +1880,7 @@ PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct 
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
-    uint32_t winner; /* node */
+    struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
 struct phx__names {
     struct phx__mem *mem;
@@ -1987,12 +1978,13 @@ PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first
 /* include "base/id.h" */
 /* include "base/rnd.h" */
 /* include "base/timer.h" */
+/* include "wire/link.h" */
 
 /* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
     phx *ctx;
-    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
-    void (*heartbeat)(phx *ctx, uint32_t node, int ask);
+    /* Send a heartbeat with the contents of phx__detect_announce. PHX__BEAT_REPLY: request one in return. */
+    void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
     void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
@@ -2404,9 +2396,8 @@ struct phx__dial {
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                               struct phx__timers *timers, struct phx__rnd *rnd,
-                               const uint64_t *now, const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
@@ -2907,7 +2898,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
+    int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
@@ -3012,6 +3004,9 @@ struct phx__post {
     struct phx__post_counters counters;
 };
 
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
+
 #endif
 
 /* ======== src/post/sched.h ======== */
@@ -3039,6 +3034,9 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
 PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* May the neighbour that brings this message begin with that much memory of ours? */
+PHX_PRIVATE int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in,
+                                          size_t size);
 /* So much memory of ours is for the message that is being assembled. */
 PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
 /* That message, if there is one, is over; a link that still reads into it finds it retired. */
@@ -3150,20 +3148,6 @@ PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif
 
-/* ======== src/post/multicast.h ======== */
-/* multicast.h - one message to many names. */
-#ifdef PHX_LINES
-#line 1 "src/post/multicast.h"
-#endif
-#ifndef PHX_POST_MULTICAST_H
-#define PHX_POST_MULTICAST_H
-/* include "post/box.h" */
-
-/* Accepts a message to many: to how many, or an error, and then nothing was accepted. */
-PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
-
-#endif
-
 /* ======== src/post/recv.h ======== */
 /* recv.h - frames that arrive: messages, acks, transit, and buffers of the application's. */
 #ifdef PHX_LINES
@@ -3205,7 +3189,6 @@ PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 #endif
 #ifndef PHX_POST_POST_H
 #define PHX_POST_POST_H
-/* include "post/multicast.h" */
 /* include "post/recv.h" */
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
@@ -4054,11 +4037,10 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
-    uint32_t i;
     void *p;
 
     size = mem_rounded(size);
-    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
         m->spare[i].size = 0;
@@ -4094,9 +4076,7 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    uint32_t i;
-
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
@@ -4236,7 +4216,6 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 static int map_double(struct phx__map *m)
 {
     struct phx__map bigger = *m;
-    uint32_t i;
     size_t size;
 
     if (m->capacity >= MAP_MOST)
@@ -4246,7 +4225,7 @@ static int map_double(struct phx__map *m)
     if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
             bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
     }
@@ -4517,12 +4496,10 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 void phx__timer_fit(struct phx__timers *t)
 {
-    uint32_t h;
-
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
     t->free_list = PHX__NONE;
-    for (h = t->count; h-- > 0;) {
+    for (uint32_t h = t->count; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;
@@ -4645,10 +4622,9 @@ static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
              g = state[6], h = state[7], w[64], t1, t2;
-    int i;
 
     sha_schedule(w, p);
-    for (i = 0; i < 64; i += 8) {
+    for (int i = 0; i < 64; i += 8) {
         SHA_ROUND(a, b, c, d, e, f, g, h, i);
         SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
         SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
@@ -4722,7 +4698,6 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
-    size_t i;
 
     memset(pad, 0, sizeof pad);
     if (size > sizeof pad) {
@@ -4732,11 +4707,11 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     } else if (size > 0) {
         memcpy(pad, key, size);
     }
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36; /* ipad */
     phx__sha_init(&h->inner);
     phx__sha_add(&h->inner, pad, sizeof pad);
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
@@ -4863,9 +4838,8 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
 void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
@@ -5316,9 +5290,8 @@ uint32_t phx__id_fit(struct phx__ids *ids)
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i;
 
-    for (i = 0; i < sizeof id->b; i++) {
+    for (size_t i = 0; i < sizeof id->b; i++) {
         out[2 * i] = digits[id->b[i] >> 4];
         out[2 * i + 1] = digits[id->b[i] & 15];
     }
@@ -5620,9 +5593,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
 
 static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             addr_put_text(w, ".");
         addr_put_number(w, ip[i], 10);
@@ -6365,7 +6336,6 @@ void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, con
 int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
 {
     struct phx__reader r;
-    uint32_t i;
 
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
@@ -6379,7 +6349,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
         || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
-    for (i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++)
         if (phx__buf_load_u64(c->lines + i * wire_cast_line_size(f->flags) + WIRE_EPOCH_AT) == 0)
             return PHX_EPROTO;
     return 0;
@@ -6461,12 +6431,11 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 static int wire_returns_fit(const struct phx__ack *a)
 {
     struct phx__return t, before = { 0, 0, 0 };
-    uint32_t i;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
-    for (i = 0; i < a->return_count; i++) {
+    for (uint32_t i = 0; i < a->return_count; i++) {
         phx__wire_data_return(a, i, &t);
         if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
@@ -6550,22 +6519,10 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
-static int wire_address_is_good(const struct phx_address *a)
-{
-    uint8_t data[WIRE_ADDRESS_MAX];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__addr_put(&w, a);
-    return !w.bad && data[0] != 0;
-}
-
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint32_t i;
-    uint8_t good = 0;
+    size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
@@ -6573,15 +6530,19 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (i = 0; i < head->address_count; i++)
-        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
-    phx__buf_put_u8(w, good);
-    for (i = 0; i < head->address_count; i++) {
-        if (wire_address_is_good(&head->address[i]))
-            phx__addr_put(w, &head->address[i]);
+    at = w->size;
+    phx__buf_put_u8(w, 0); /* how many addresses, when it is known */
+    for (uint32_t i = 0; i < head->address_count; i++) {
+        size_t before = w->size;
+
+        phx__addr_put(w, &head->address[i]);
+        if (!w->bad && w->data[before] != 0)
+            w->data[at]++;
+        else
+            w->size = before; /* "none" in our card would cost us every link */
     }
     phx__buf_put_u32(w, head->claim_count);
-    for (i = 0; i < head->claim_count; i++) {
+    for (uint32_t i = 0; i < head->claim_count; i++) {
         phx__buf_put_u64(w, claims[i].first);
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
@@ -6593,10 +6554,9 @@ static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
     struct phx__claim c, before = {0, 0, 0};
-    uint32_t i;
 
     phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    for (i = 0; i < card->claim_count; i++) {
+    for (uint32_t i = 0; i < card->claim_count; i++) {
         wire_get_claim(&r, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
@@ -6608,9 +6568,7 @@ static int wire_claims_are_sound(const struct phx__card *card)
 
 int phx__wire_route_label_is_sound(const char *label, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
@@ -6984,8 +6942,7 @@ static const struct os_errno {
 
 int phx__os_poll_error(int theirs)
 {
-    size_t i;
-    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+    for (size_t i = 0; i < PHX__COUNT(os_errnos); i++)
         if (os_errnos[i].theirs == theirs)
             return os_errnos[i].ours;
     return PHX_EIO; /* nothing a caller could act upon */
@@ -7181,13 +7138,6 @@ int phx__os_poll_watch(void *world, int handle, int events)
     return 0;
 }
 
-static int os_polled_events(short e)
-{
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
-}
-
 /* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
 int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 {
@@ -7200,12 +7150,14 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        int e, failed;
         if (at == 0 || at >= w->polled_count)
             at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
+        if ((e = w->polled[at].revents) == 0)
             continue;
+        failed = e & (POLLERR | POLLHUP | POLLNVAL);
         out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
+        out[count++].events = (e & POLLIN || failed ? PHX_READ : 0) | (e & POLLOUT || failed ? PHX_WRITE : 0);
     }
     w->start = at;
     return count;
@@ -7389,9 +7341,7 @@ static int os_local(void *world, int handle, struct phx_address *out)
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
-    if (getsockname(handle, &a.any, &size) != 0)
-        return phx__os_poll_error(errno);
-    return os_unpack(&a, size, out);
+    return getsockname(handle, &a.any, &size) != 0 ? phx__os_poll_error(errno) : os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors */
@@ -7577,8 +7527,7 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count; i++) {
+    for (uint32_t i = 0; i < w->paths_count; i++) {
         const struct os_path *p = &w->paths[i];
         if (p->handle != handle)
             continue;
@@ -8105,26 +8054,21 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
     return own;
 }
 
-/* Of a listener: who it was when it began to listen. */
-static int os_samehost_is_trusted(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-           && (peer.uid == geteuid() || peer.uid == 0);
-}
-
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
 static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
+    struct ucred peer; /* who the listener was when it began to listen */
     socklen_t size;
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
         return phx__os_poll_error(errno);
-    return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
+    size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+                   && (peer.uid == geteuid() || peer.uid == 0)
+               ? 0
+               : PHX_EACCES;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
@@ -8219,17 +8163,6 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     phx__sha_hmac_end(&h, out);
 }
 
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void cert_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        cert_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
 /* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
@@ -8262,9 +8195,14 @@ static void cert_certify(struct tls_own *own)
 
 void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
     memset(own, 0, sizeof *own);
     cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
-    cert_derive_scalar(key, cluster, own->scalar);
+    do /* one try in four thousand million is not below the order, so the loop is for the proof only */
+        cert_derive(key, "PHX1 TLS key", cluster, n++, own->scalar);
+    while (memcmp(own->scalar, tls_order, 32) >= 0 || memcmp(own->scalar, zeroes, 32) == 0);
     own->sk.curve = BR_EC_secp256r1;
     own->sk.x = own->scalar;
     own->sk.xlen = sizeof own->scalar;
@@ -8291,12 +8229,11 @@ void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uin
                             char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
@@ -8311,19 +8248,18 @@ static int cert_hex(char c)
 const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
 
     if (strlen(name) != TLS_NAME)
         return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         int high = cert_hex(name[2 * i]), low = cert_hex(name[2 * i + 1]);
         if (high < 0 || low < 0)
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         cert_hint(&own[i], bytes, hint);
-        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+        for (uint32_t k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
             if (memcmp(hint, bytes + k, TLS_HINT) == 0)
                 return &own[i];
     }
@@ -8490,11 +8426,10 @@ static int cert_check_own(struct tls_pem *pem)
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
     unsigned usages = 0, err;
-    size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
     (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
+    for (size_t i = 0; i < pem->chain_count; i++) {
         (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
         (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
         (*v)->end_cert(v);
@@ -8515,19 +8450,10 @@ static int cert_check_own(struct tls_pem *pem)
                : PHX_EPAIR;
 }
 
-static int cert_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
 int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
                              uint8_t *text)
 {
+    br_x509_decoder_context decoder;
     int err;
 
     if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
@@ -8536,8 +8462,10 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    err = cert_find_issuer(pem);
-    return err != 0 ? err : cert_check_own(pem);
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : cert_check_own(pem);
 }
 
 #endif
@@ -8696,9 +8624,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     struct phx__tls *t = pin->tls;
-    uint32_t i;
 
-    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+    for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
@@ -8757,9 +8684,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     s->mem = mem;
     s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
-    if (files->ca != NULL)
-        err = tls_open_pem(s, files);
-    if (err != 0) {
+    if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
     }
@@ -9104,11 +9029,10 @@ static const struct tls_cause {
 const char *phx__tls_why(const struct phx__tls *t)
 {
     int error = br_ssl_engine_last_error(t->engine);
-    size_t i;
 
     if (t->why != NULL)
         return t->why;
-    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+    for (size_t i = 0; i < PHX__COUNT(tls_causes); i++)
         if (tls_causes[i].error == error)
             return tls_causes[i].text;
     if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)
@@ -9285,15 +9209,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* The stream took n bytes. How much is it offered the next time? */
-static void out_adapt(struct phx__link_out *o, size_t n)
-{
-    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
-        o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
-        o->ahead /= 2;
-}
-
 int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     struct phx__link_out *o = &l->out;
@@ -9323,7 +9238,10 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             }
             return 0;
         }
-        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (o->stream.bytes == 0 && n >= (long)o->ahead && o->ahead < OUT_AHEAD_MOST)
+            o->ahead *= 2;
+        else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
+            o->ahead /= 2;
         if (n < 0)
             return n == PHX_EAGAIN ? 0 : (int)n;
         written += (size_t)n;
@@ -9406,9 +9324,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
@@ -9611,9 +9527,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         l->hello->padded = !l->dialer;
         return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
     }
-    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
-        return hello_on_proof(s, l, f);
-    return PHX_EPROTO;
+    return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
 int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
@@ -9675,7 +9589,7 @@ int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-/* include "link/place.h" */
+/* include "link/state.h" */
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */
@@ -9877,27 +9791,22 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
     return n < 0 ? (int)n : 0;
 }
 
-/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
- * Nor where callbacks are slow: what there is no time for is kept. */
-static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
-{
-    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
-
-    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
- * holds the block of the message, which may be over before. */
+ * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
+ * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
+ * closed for it, and the next one: then nothing is guessed. Nor where callbacks are slow: what there is no
+ * time for is kept. */
 static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *left, struct phx__block **out)
 {
     struct phx__place *open = &l->place.open;
     struct place_spread r;
     const struct iovec *from;
     uint32_t empty = open->size == 0;
+    size_t size = (l->place.guess + 1) * (size_t)PHX__FRAME_MAX;
+    int affords = s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8);
     long got;
 
-    place_spread(s, open, place_affords(s, l->place.guess), &r);
+    place_spread(s, open, affords ? l->place.guess : 0, &r);
     if (empty)
         phx__buf_place_drop(open);
     s->os_calls++;
@@ -9955,7 +9864,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 /* include "link/link.h" */
-/* include "link/place.h" */
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -10000,19 +9908,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
-    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
-    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -10028,7 +9927,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 
@@ -10156,16 +10059,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     return s->spare != NULL ? s->block : NULL;
 }
 
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
-}
-
 /* As phx__link_read, if a large message is being read into place: then *done. */
 static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *done)
 {
@@ -10211,7 +10104,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);
@@ -10317,9 +10215,7 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < g->count; i++)
+    for (uint32_t i = 0; i < g->count; i++)
         if (g->at[i] == node)
             return 1;
     return 0;
@@ -10394,9 +10290,7 @@ int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const st
 
 void phx__route_table_free(struct phx__route_table *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->capacity; i++)
+    for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
@@ -10652,10 +10546,9 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t v;
     int err = 0;
 
-    for (v = 0; v < t->capacity; v++)
+    for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
@@ -10931,15 +10824,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    uint32_t i;
+    const struct phx__offer *h, *end = offer + d->offer_count;
 
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
+    for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
-    }
     return best;
 }
 
@@ -10960,17 +10851,6 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers the destination: asks a few neighbours, others each time. */
-static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
-{
-    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
-
-    for (i = 0; i < count && i < r->nbr_count; i++) {
-        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
-    }
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -10984,8 +10864,10 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_some(r, node, want, asks);
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
+            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
+                               r->hop_limit);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -11086,10 +10968,9 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
@@ -11167,11 +11048,10 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint64_t checks = 0;
-    uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++) {
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
         checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
@@ -11372,10 +11252,8 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    uint32_t i;
-
     r->counters.walked += r->table.capacity;
-    for (i = 0; i < r->table.capacity; i++)
+    for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
@@ -11402,9 +11280,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->table.capacity; i++) {
+    for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -11424,26 +11300,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
-    struct phx__entry e;
+    const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
+                                  .card_version = h->card };
 
     if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > r->table.at[nbr].card_version)
-        return 0;
-    memset(&e, 0, sizeof e);
-    e.id = r->ids->at[nbr];
-    e.incarnation = h->incarnation;
-    e.seq = h->seq;
-    e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, now);
+    return h->card > r->table.at[nbr].card_version ? 0 : phx__route_entry(r, nbr, &e, now);
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++) {
+    for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
@@ -11463,7 +11331,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    uint32_t i;
     int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
@@ -11478,7 +11345,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -11495,7 +11362,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    uint32_t i;
 
     if (n == NULL)
         return;
@@ -11509,7 +11375,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
-    for (i = 0, n = r->nbrs; i < r->nbr_count; i++, n++)
+    n = r->nbrs;
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
@@ -11521,7 +11388,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (i = 1; i < r->table.capacity; i++) {
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11536,9 +11403,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
             continue;
@@ -11572,16 +11437,14 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
     if (now < phx__route_quiet_at(r)) {
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
-    for (i = 0; i < r->nbr_count; i++) {
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
@@ -11593,12 +11456,11 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
-    uint32_t i;
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
         return 0;
-    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
         if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
@@ -11606,9 +11468,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
@@ -11676,16 +11536,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 {
     struct phx__dest *self;
 
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    r->ids = ids;
-    r->timers = timers;
-    r->rnd = rnd;
-    r->ops = *ops;
-    r->hop_limit = hop_limit;
-    r->relay = 1;
-    r->delegate = PHX__NONE;
-    r->table.mem = mem;
+    *r = (struct phx__route){ .mem = mem, .ids = ids, .timers = timers, .rnd = rnd, .ops = *ops, .relay = 1,
+                              .hop_limit = hop_limit, .delegate = PHX__NONE, .table = { .mem = mem } };
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
@@ -11702,9 +11554,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
     phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);
@@ -12422,7 +12272,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, 1);
+    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
     if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
@@ -12474,18 +12324,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     return l;
 }
 
-/* The heartbeats that would have been due since the last one if nothing else had been sent. */
-static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
-{
-    uint64_t interval = detect_interval(d, l), count;
-
-    if (now < l->beat_at)
-        return;
-    count = (now - l->beat_at) / interval + 1;
-    l->beat_at = detect_sum(l->beat_at, count * interval);
-    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
-}
-
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_check_silence(d, node, now);
@@ -12496,8 +12334,10 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else if (l != NULL) {
-        detect_count_saved(d, l, now);
+    } else if (l != NULL && now >= l->beat_at) { /* heartbeats were due, if nothing else had been sent */
+        uint64_t interval = detect_interval(d, l), count = (now - l->beat_at) / interval + 1;
+        l->beat_at = detect_sum(l->beat_at, count * interval);
+        *(l->monitor ? &d->saved : &d->saved_insurance) += count;
     }
     if (l != NULL)
         detect_set_timer(d, l, now);
@@ -12525,11 +12365,9 @@ void phx__detect_free(struct phx__detect *d)
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
-    uint32_t i;
-
     d->limits = *limits;
     detect_fill_monitors(d);
-    for (i = 0; i < d->link_count; i++) {
+    for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
@@ -12539,26 +12377,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
-    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause == before)
         return;
-    for (i = d->link_count; i-- > 0;)
+    for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
-}
-
-static void detect_stall(struct phx__detect *d, uint64_t now)
-{
-    uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
-
-    d->stalled += gap;
-    d->blind = 1;
-    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    d->grace = PHX__MAX(grace, d->grace);
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -12569,8 +12395,14 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2))
-        detect_stall(d, now);
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
+        uint64_t gap = now - d->last_step;
+        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap;
+        d->blind = 1;
+        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+        d->grace = PHX__MAX(grace, d->grace);
+    }
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
@@ -12841,9 +12673,7 @@ uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint
 int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
                            uint32_t other)
 {
-    if (epoch != other_epoch)
-        return epoch > other_epoch;
-    return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
+    return epoch != other_epoch ? epoch > other_epoch : phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
 /* A claim on its way through the sweep. */
@@ -12981,10 +12811,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
     struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
-    uint32_t node;
     int err = 0;
 
-    for (node = 0; node < nodes && err == 0; node++)
+    for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
     if (err == 0)
@@ -13010,25 +12839,26 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
- * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
- * whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. This room does not
+ * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
- * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
- * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
- * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
+ * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
+ * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
+ * counts only where it is alive and in the way: what is left when it has gone is low again. Epochs end at
+ * UINT64_MAX - 1, and a higher one in a card counts as that: against such a claim of a higher id
+ * phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-/* Above it an epoch is not remembered. */
+/* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
+#define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -13063,11 +12893,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 /* Queues a conflict. There must be room. */
 static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
-
-    one->range.first = first;
-    one->range.last = last;
-    one->winner = winner;
+    n->conflicts[n->conflict_count++] = (struct phx__names_conflict){ { first, last }, n->ids->at[winner] };
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -13097,9 +12923,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -13189,20 +13014,21 @@ static void names_join(struct phx__names_of *own)
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
-    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+    int counts = epoch <= NAMES_EPOCH_ROOM && epoch <= n->epoch_max + NAMES_EPOCH_LEAP;
+
+    if (counts && epoch > n->epoch_max)
         n->epoch_max = epoch;
-    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+    n->beyond |= !counts;
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -13227,11 +13053,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -13253,18 +13078,12 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
-    memset(n, 0, sizeof *n);
-    n->mem = mem;
-    n->ids = ids;
-    n->index.mem = mem;
-    n->index.ids = ids;
+    *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -13275,7 +13094,7 @@ void phx__names_free(struct phx__names *n)
 int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim want;
+    struct phx__claim want = { first, last, 0 };
     uint32_t i, gaps;
 
     if (first > last)
@@ -13286,8 +13105,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     i = names_from(own, first);
     if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
-    want.first = first;
-    want.last = last;
     want.epoch = names_next_epoch(n, first, last);
     if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
@@ -13295,7 +13112,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
+    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -13423,17 +13240,10 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
-static int names_has(const struct phx__names_of *of, uint64_t name)
-{
-    uint32_t i = names_from(of, name);
-
-    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
-    uint32_t owner = PHX__NONE;
+    uint32_t owner = PHX__NONE, i;
     int err = 0;
 
     if (n->indexed != n->version)
@@ -13441,7 +13251,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
-    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+    } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
+               && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
@@ -13455,9 +13266,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;
@@ -13570,11 +13380,10 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
-    uint32_t i;
     int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (i = 0; i < dead->count && err == 0; i++) {
+    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
         like.owner = l->names->ids->at[dead->at[i].owner];
         like.since_us = l->since(l->ctx, dead->at[i].owner);
         err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
@@ -13757,12 +13566,8 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     struct phx__dial_slot *slot = &s->at[k];
 
     s->free = slot->next;
-    slot->target = target;
-    slot->address = (uint8_t)address;
-    slot->answered = 0;
-    slot->since = now;
-    if (k == s->count)
-        s->count++;
+    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
+    s->count += k == s->count;
     return (uint32_t)slot->generation << 16 | k;
 }
 
@@ -13860,10 +13665,7 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->slot = PHX__NONE;
-    c->family = a->family;
-    c->tls = a->tls;
-    c->port = a->port;
+    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
     if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
@@ -13877,12 +13679,11 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
-    uint32_t k;
 
-    for (k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++)
         size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
-    for (k = 0; at != NULL && k < n; k++)
+    for (uint32_t k = 0; at != NULL && k < n; k++)
         dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
@@ -13890,9 +13691,8 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
-    uint32_t k;
 
-    for (k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; k++)
         size += at[k].path_size;
     phx__mem_put(mem, at, size);
 }
@@ -13902,10 +13702,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
 
-    memset(out, 0, sizeof *out);
-    out->family = c->family;
-    out->tls = c->tls;
-    out->port = c->port;
+    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
     if (c->path_size == 0) {
         memcpy(out->ip, c->ip, sizeof c->ip);
         return;
@@ -13917,9 +13714,8 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
 uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &one);
         if (phx__addr_equal(&one, a))
             return i;
@@ -13958,19 +13754,17 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
 uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
-    uint32_t i;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 
 int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
-    uint32_t i;
     int others = 0;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
@@ -14022,9 +13816,8 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);
@@ -14313,13 +14106,8 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
         ts->count++;
     else
         ts->free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->hub = node == PHX__NONE;
-    t->node = node;
-    t->timer = timer;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
+                                    .node = node, .timer = timer };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -14563,18 +14351,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -14696,9 +14479,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -14706,9 +14487,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -14726,8 +14506,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -15050,12 +14829,11 @@ static int dial_bounds(const struct phx__dial *d)
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -15063,23 +14841,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -15090,9 +14859,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -15197,7 +14965,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -15212,7 +14979,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -15222,9 +14989,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -15235,7 +15000,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -15248,7 +15012,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -15262,9 +15026,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -15336,9 +15099,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -15368,8 +15129,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
@@ -15387,10 +15147,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }
@@ -15682,8 +15440,7 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 
     if (b != NULL && b->capacity - b->used >= need)
         return b;
-    b = phx__buf_block_new(o->mem, size < need ? need : size);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
         return NULL;
     phx__buf_block_drop(o->tail);
     o->tail = b;
@@ -15749,14 +15506,12 @@ int phx__post_flow_message_next(struct phx__message *m)
 /* Its m->size bytes, and what follows them in a run. */
 static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
-    int i;
-
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+    for (int i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
         if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }
@@ -15908,9 +15663,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
-        return NULL;
-    return r;
+    return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
 
 int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
@@ -16254,19 +16007,15 @@ struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
     if (s->recent != NULL && s->recent->name == name)
         return s->recent;
     i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    if (i == UINT32_MAX)
-        return NULL;
-    s->recent = s->boxes[i];
-    return s->recent;
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 {
     struct phx__box *b;
 
-    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
-        return NULL;
-    if ((b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
+    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0
+        || (b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -16292,13 +16041,9 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
-        int err;
-
         s->boxes[b->index] = last;
         last->index = b->index;
-        err = phx__map_put(&s->index, last->name, last->index);
-        PHX_ASSERT(err == 0); /* replacing needs no memory */
-        (void)err;
+        (void)phx__map_put(&s->index, last->name, last->index); /* replacing needs no memory */
     }
     s->count--;
     phx__mem_put(s->mem, b, sizeof *b);
@@ -16406,8 +16151,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
         return;
     }
     m->run = 0;
-    m->rest = 0;
-    m->rest_size = 0;
+    m->rest_size = m->rest = 0;
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);
@@ -16536,6 +16280,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A message of which nothing has come for this long is given up, and must come again. It is far above
  * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
 #define SCHED_PART_IDLE (120 * PHX__SECOND)
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. One that is larger by itself is not counted, and waits for another such one. */
+#define SCHED_BROUGHT_MOST ((size_t)256 << 20)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -16673,9 +16420,8 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
-        return NULL;
-    if ((peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0
+        || (peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16691,11 +16437,9 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    peer->out.mem = p->mem;
-    peer->out.target = p->ids->at[node];
-    peer->out.source = p->ids->at[PHX__SELF];
-    peer->out.hops = p->limits.hop_limit;
-    peer->out.own = p->limits.window;
+    peer->out = (struct phx__flow_out){ .mem = p->mem, .target = p->ids->at[node],
+                                        .source = p->ids->at[PHX__SELF], .hops = p->limits.hop_limit,
+                                        .own = p->limits.window };
     phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
@@ -16786,8 +16530,7 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
         return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -16846,8 +16589,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : sched_room(p, peer, size);
-    if (to == NULL)
+    if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
@@ -16868,8 +16610,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : sched_room(p, peer, room);
-    if (to == NULL) {
+    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
@@ -16919,13 +16660,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
@@ -16957,8 +16697,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
         if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
-    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
-    if (head == NULL)
+    if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
@@ -17104,12 +16843,29 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+static size_t sched_brought_most(const struct phx__post *p)
+{
+    return p->mem->limit == 0 ? SCHED_BROUGHT_MOST : p->mem->limit / 32;
+}
+
+int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    const struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t most = sched_brought_most(p);
+
+    if (by == NULL || in->message.size > most)
+        return by == NULL || by->large == 0;
+    return by->brought == 0 || by->brought + size <= most;
+}
+
 void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
     struct phx__post_peer *by = phx__post_sched_find(p, in->by);
 
     p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
+    if (by != NULL && in->message.size > sched_brought_most(p))
+        by->large = size > 0 || (by->large && in->booked == 0);
+    else if (by != NULL) /* it may be another one by now */
         by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
     in->booked = size;
 }
@@ -17141,8 +16897,8 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
     peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
+    peer->ack.stuck = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
@@ -17483,11 +17239,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -17788,10 +17542,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
+    for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
@@ -17829,12 +17582,11 @@ static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *a
 {
     struct phx__queued *q;
     int found = 0;
-    uint32_t i;
 
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
-    for (i = 0; i < p->store.count; i++)
+    for (uint32_t i = 0; i < p->store.count; i++)
         for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
             phx__post_store_note(&p->store, q);
             if (q->message.token == token) {
@@ -17900,21 +17652,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return member;
 }
 
-/* 1: it was one of a multicast's. */
-static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
-{
-    return at->queued != NULL ? box_cancel_queued(p, at->queued)
-                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
-}
-
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     struct phx__token_at at;
+    int member;
 
     if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_cancel(p, &at) && box_find(p, token, &at))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
@@ -17948,8 +17696,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -17957,8 +17706,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -17968,6 +17720,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -17987,8 +17740,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -18019,10 +17772,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -18126,12 +17878,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -18156,7 +17906,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -18165,7 +17914,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)
@@ -18197,7 +17946,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-/* include "post/multicast.h" */
+/* include "post/box.h" */
 
 struct multicast_members {
     uint64_t *at;
@@ -18231,12 +17980,11 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 {
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
-    uint32_t i;
     int err;
 
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
-    for (i = 0; i < m->count; i++) {
+    for (uint32_t i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
@@ -18314,21 +18062,16 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-    size_t i;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    for (i = 0; i < c->ranges_count && err == 0; i++)
+    for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
-    if (err == 0)
-        err = multicast_check(p, &m, c->size);
-    if (err == 0)
-        err = multicast_submit(p, c, &m);
-    if (err == 0) {
+    if (err == 0 && (err = multicast_check(p, &m, c->size)) == 0 && (err = multicast_submit(p, c, &m)) == 0) {
         p->pending.bytes += c->size * m.count;
         p->counters.messages_out += m.count;
     }
@@ -18370,9 +18113,6 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -18388,8 +18128,7 @@ static void recv_released(const void *data, size_t size, void *arg)
 {
     struct phx__begun *b = arg;
 
-    (void)data;
-    (void)size;
+    (void)data, (void)size;
     if (b->shown) {
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
@@ -18418,15 +18157,10 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
     struct phx__block *part =
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-    struct phx_message m;
+    struct phx_message m = { d->to, d->from, d->tag, p->ids->at[source], NULL, (size_t)d->total };
 
     if (part != NULL) {
-        m.to = d->to;
-        m.from = d->from;
-        m.tag = d->tag;
-        m.source = p->ids->at[source];
-        m.data = NULL;
-        b->size = m.size = (size_t)d->total;
+        b->size = m.size;
         b->post = p;
         p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
@@ -18464,8 +18198,7 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -18473,7 +18206,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -18771,8 +18504,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
-        peer->ack.stuck = 0;
-        peer->ack.gap = 0;
+        peer->ack.stuck = peer->ack.gap = 0;
     } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
@@ -18871,10 +18603,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = size;
-    out->got = 0;
+    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -18976,10 +18705,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;
@@ -19126,12 +18854,10 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
 {
-    int i;
-
     *size = 0;
     if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
-    for (i = 0; i < m->iov_count; i++) {
+    for (int i = 0; i < m->iov_count; i++) {
         if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
@@ -19208,9 +18934,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    if (err == 0)
-        err = post_submit(p, &way, m, &message);
-    if (err == 0) {
+    if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
@@ -19292,12 +19016,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, const struct phx__post_limits *limits,
                    const struct phx__post_ops *ops)
 {
-    memset(p, 0, sizeof *p);
-    p->mem = mem;
-    p->ids = ids;
-    p->timers = timers;
-    p->ops = *ops;
-    p->limits = *limits;
+    *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
@@ -19315,9 +19034,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 
 void phx__post_settle(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
@@ -19325,11 +19042,10 @@ void phx__post_settle(struct phx__post *p)
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
-    uint32_t i;
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->store.count; i++) {
+    for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
@@ -19347,7 +19063,7 @@ void phx__post_free(struct phx__post *p)
         else
             phx__post_store_close(&p->store, b);
     }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -19356,7 +19072,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
-    for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
@@ -19392,11 +19108,7 @@ static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
                         const struct phx__node_keys_ops *ops)
 {
-    memset(k, 0, sizeof *k);
-    k->mem = mem;
-    k->ops = *ops;
-    k->insecure = insecure;
-    k->tls = tls;
+    *k = (struct phx__node_keys){ .mem = mem, .ops = *ops, .insecure = insecure, .tls = tls };
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
@@ -19431,8 +19143,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
         return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    to->data = memcpy(data, from->data, from->size);
-    to->size = from->size;
+    *to = (struct phx_key){ memcpy(data, from->data, from->size), from->size };
     return 0;
 }
 
@@ -19440,9 +19151,8 @@ int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uin
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
-    uint32_t i;
 
-    for (i = 0; err == 0 && i < count; i++)
+    for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
             keys_drop(k, fresh, i);
     if (err != 0)
@@ -19488,12 +19198,10 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
-    struct phx_address here;
+    struct phx_address here = { .family = 0 };
 
-    if (k->count > 0 || k->insecure || (secure && k->has_files))
-        return 0;
-    memset(&here, 0, sizeof here);
-    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
+    if (k->count > 0 || k->insecure || (secure && k->has_files)
+        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
@@ -19697,10 +19405,9 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 {
     const struct phx_address *at;
     struct phx_address mine;
-    uint32_t i;
     int taught = 0;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         mine = *at;
@@ -19716,13 +19423,12 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 {
     struct phx_id ip;
     uint64_t host;
-    uint32_t i;
 
     if (phx__addr_is_local(here))
         return 0;
     memcpy(ip.b, here->ip, sizeof ip.b);
     host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
-    for (i = 0; i < PHX__COUNT(a->here); i++)
+    for (uint32_t i = 0; i < PHX__COUNT(a->here); i++)
         if (a->here[i] == host)
             return 0;
     a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
@@ -19736,9 +19442,8 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
-    uint32_t i;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
         if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
                                  : here != NULL && node_addr_same_host(at, here))
             return at;
@@ -20050,10 +19755,8 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
-    uint32_t i;
-
     *out = *range;
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
@@ -20107,9 +19810,7 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
 
 void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = h->count; i > 0; i--)
+    for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
@@ -20181,25 +19882,18 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
-{
-    struct phx__hand out = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
-                             it->epoch };
-
-    if (h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
-        handover_send(h, &out, h->env.hop_limit);
-}
-
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
     phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
-            handover_ask(h, it);
+            struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
+                                      it->epoch };
+            if (h->env.life(h->env.ctx, PHX__SELF, &hand.incarnation, NULL))
+                handover_send(h, &hand, h->env.hop_limit);
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
@@ -20212,10 +19906,9 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
-    uint32_t i;
     int same = 0;
 
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (it->range.first > range->last || range->first > it->range.last)
             continue;
@@ -20368,16 +20061,15 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
-    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+    for (uint32_t i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
         if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
             trace_finish(t, i - 1, it->out.result);
     }
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
@@ -20465,14 +20157,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
                              uint64_t now)
 {
     struct phx__trace q;
-    uint32_t i;
 
     if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
-        for (i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++)
             if (t->at[i].key == q.key)
                 trace_take(t, &t->at[i], &q, now);
     } else {
@@ -20498,9 +20189,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
 
 void phx__node_trace_free(struct phx__node_trace *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }
@@ -20551,14 +20240,13 @@ static void node_text_number(struct phx__text *t, uint64_t v)
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++) {
+    for (; *format != 0; format++)
         if (format[0] == '%' && format[1] == 's')
             node_text_string(t, va_arg(ap, const char *)), format++;
         else if (format[0] == '%' && format[1] == 'u')
             node_text_number(t, va_arg(ap, uint64_t)), format++;
         else
             node_text_char(t, *format);
-    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -20890,9 +20578,8 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
-    uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++)
+    for (uint32_t node = 1; node < p->ids.size; node++)
         if (dead_is(p, node, heard) && p->route.table.at[node].since >= from)
             bytes += dead_cost(p, node);
     return bytes;
@@ -21017,14 +20704,13 @@ void phx__node_dead_note(phx *p)
 void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
-    uint32_t node;
 
     if (p->now < p->peers.dead_at)
         phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         if (!phx__node_is_gone(p, node))
             continue;
         if (phx__route_is_forgettable(&p->route, node))
@@ -21132,17 +20818,16 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
-    uint32_t i;
     size_t start;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
@@ -21211,16 +20896,6 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* Where a SUMMARY that begins with this node ends. */
-static uint32_t frames_summary_end(const phx *p, uint32_t node)
-{
-    uint32_t n = 0;
-
-    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
-        n += phx__route_dest(&p->route, node) != NULL;
-    return node;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
@@ -21230,11 +20905,14 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
-        uint32_t end = frames_summary_end(p, node);
-        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
+        uint32_t end = node, lines = 0;
         size_t start;
+        int flags;
         if (l == NULL)
             return; /* the next digest asks again */
+        for (; end < p->ids.size && lines < FRAMES_SUMMARY_LINES; end++)
+            lines += phx__route_dest(&p->route, end) != NULL;
+        flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -21789,9 +21467,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -21917,14 +21594,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -22050,13 +21724,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -22157,9 +21830,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -22234,9 +21905,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         if (err == PHX_EMFILE && links_make_room(p))
             err = phx__node_os(p)->dial(p->os.world, to, &handle);
     }
-    if (err == 0)
-        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
-    if (err == 0) {
+    if (err == 0 && (err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l)) == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
@@ -22261,9 +21930,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err == 0)
-        err = phx__os_adopt(&p->os, handle);
-    if (err != 0) {
+    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -22306,10 +21973,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -22352,9 +22018,8 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
 int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
-    int err;
+    int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
 
-    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -22668,9 +22333,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
@@ -22759,11 +22422,6 @@ int phx__node_links_open(phx *p)
 static void wiring_ask_whether_all(phx *p)
 {
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
-static void wiring_beat(phx *p, uint32_t node, int ask)
-{
-    phx__node_frames_beat(p, node, ask ? (int)PHX__BEAT_REPLY : 0);
 }
 
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
@@ -23110,7 +22768,7 @@ static int wiring_open_rooms(phx *p)
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
-    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+    struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
@@ -23132,7 +22790,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
@@ -23141,22 +22799,16 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
+    int err = wiring_open_rooms(p);
 
     p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    if ((err = phx__node_handover_init(&p->handover, &env, &handover)) == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
-    int err = wiring_open_rooms(p);
-
-    return err != 0 ? err : wiring_open_own(p);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }
 
 /* ======== src/node/step.c ======== */
@@ -23317,7 +22969,10 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 static int step_write_card(phx *p)
 {
     const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
-    struct phx__card head;
+    struct phx__card head = {
+        .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+    };
     struct phx__writer w;
     size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
@@ -23325,13 +22980,8 @@ static int step_write_card(phx *p)
 
     if (data == NULL)
         return PHX_ENOMEM;
-    memset(&head, 0, sizeof head);
-    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
-    head.window = (uint32_t)p->cfg.window;
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
-    head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
-    head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
@@ -23370,10 +23020,10 @@ static void step_report_lost(phx *p)
 
     while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
         }
     }
 }
@@ -23433,12 +23083,6 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
-/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
-static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
-{
-    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
-}
-
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -23451,7 +23095,8 @@ static int step_changed(phx *p, uint32_t node)
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
-    left = says && step_has_left(p, node, d);
+    /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
+    left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
@@ -23478,13 +23123,11 @@ static int step_changed(phx *p, uint32_t node)
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
-    uint32_t node;
-
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
     p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
     p->news.card_late = p->news.owner_late = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
         p->news.card_stale |= changed > 0;
@@ -23497,11 +23140,6 @@ static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
-}
-
-static int step_has_to_tell(const phx *p)
-{
-    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -23630,7 +23268,7 @@ static void step_tell_others(phx *p, int all)
     }
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if (step_has_to_tell(p)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }
@@ -23766,15 +23404,13 @@ static void step_init(phx *p)
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
-    int err = 0;
+    int err;
 
     step_init(p);
     p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else
-        err = phx__os_init(&p->os, &p->mem);
-    if (err != 0)
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
     p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
@@ -23833,9 +23469,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
-    uint32_t i;
 
-    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
+    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
@@ -23925,9 +23560,8 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
-    uint32_t i;
 
-    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+    for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
         phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
@@ -24021,7 +23655,6 @@ static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
@@ -24031,7 +23664,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (i = 0; i < of->count; i++)
+    for (uint32_t i = 0; i < of->count; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
     phx__node_text_put(&d->t, "]}");
 }
@@ -24089,7 +23722,6 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_id(d, "  ", &n.id);
@@ -24097,7 +23729,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
@@ -24125,11 +23757,9 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
 
 static void dump_dot(struct dump *d)
 {
-    uint32_t node;
-
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
-    for (node = 1; node < d->p->ids.size; node++)
+    for (uint32_t node = 1; node < d->p->ids.size; node++)
         if (phx__node_link(d->p, node) != NULL)
             dump_dot_edge(d, PHX__SELF, node, "");
     dump_each(d, 1, dump_dot_seen);
@@ -24315,9 +23945,7 @@ static int api_check(const phx *p, int valid, int in_order)
 {
     if (p == NULL || !valid)
         return PHX_EINVAL;
-    if (!in_order)
-        return PHX_ERANGE;
-    return p->leave.closing ? PHX_ECLOSED : 0;
+    return !in_order ? PHX_ERANGE : p->leave.closing ? PHX_ECLOSED : 0;
 }
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
@@ -24593,9 +24221,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    return api_card_changed(p, phx__names_release(&p->names, first, last));
+    return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -24663,9 +24289,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -24703,11 +24328,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -24737,9 +24361,8 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -24752,12 +24375,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

@@ -1,12 +1,14 @@
 /* board.c - what travels in a tree beside operations: events up and down, and the keys of the board. */
 
-/* An event up has its origin and a number of that origin's; one down a number of agent 0's. Without go_on they
- * are forgotten when they are sent: the streams between neighbours lose nothing. With go_on the origin keeps
- * what goes up until agent 0 has it, and what goes down is kept by each agent until its whole subtree has it:
- * whoever gets a new parent, or a child, sends what may be lost, and numbers show what is there already.
+/* An event up has its origin and a number of that origin's; one down a number of agent 0's. Without go_on
+ * they are forgotten when they are sent: the streams between neighbours lose nothing. With go_on the
+ * origin keeps what goes up until agent 0 has it, and what goes down is kept by each agent until its whole
+ * subtree has it: whoever gets a new parent, or a child, sends what may be lost, and numbers show what is
+ * there already.
  *
- * A put is an event up, which all agents on its way read. A get climbs until an agent knows the key; one agent
- * asks once for a key, however many wait for it. The answer goes down the same way and stays in each cache. */
+ * A put is an event up, which all agents on its way read. A get climbs until an agent knows the key; one
+ * agent asks once for a key, however many wait for it. The answer goes down the same way and stays in each
+ * cache. */
 #include "tree_state.h"
 
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static int board_is_next(struct la_tree *t, uint32_t origin, uint64_t number)
     for (i = 0; i < t->origins_count && t->origins[i].agent != origin; i++)
         ;
     if (i == t->origins_count) {
-        if (la_tree_grow((void **)&t->origins, &t->origins_capacity, i + 1, sizeof *t->origins) != 0) {
+        if (la_tree_grow(&t->origins, &t->origins_capacity, i + 1, sizeof *t->origins) != 0) {
             la_tree_fail(t);
             return 0;
         }
@@ -486,7 +488,7 @@ static int board_get(struct la_tree *t, const struct tree_waiter *by, uint32_t j
     new = *at == NULL;
     if ((w = new ? board_want_new(t, at, job, key) : *at) == NULL)
         return PHX_ENOMEM;
-    if (la_tree_grow((void **)&w->waiters, &w->capacity, w->count + 1, sizeof *w->waiters) != 0) {
+    if (la_tree_grow(&w->waiters, &w->capacity, w->count + 1, sizeof *w->waiters) != 0) {
         if (new)
             board_want_free(t, at);
         return PHX_ENOMEM;

@@ -53,7 +53,8 @@ static int collect_same(const struct la_coll *a, const struct la_coll *b)
     return a->kind == b->kind && a->root == b->root && a->size == b->size;
 }
 
-/* The operation, which is opened if it is new; NULL: it is over, or cannot be (*err), or ranks differ in it. */
+/* The operation, which is opened if it is new; NULL: it is over, or cannot be (*err), or ranks differ in
+ * it. */
 static struct tree_op *collect_open(struct la_tree *t, struct tree_job *j, const struct la_coll *c, int *err)
 {
     struct tree_op *op = la_collect_op(j, c->number);
@@ -131,7 +132,7 @@ struct tree_block *la_collect_block(struct tree_op *op, uint32_t agent)
 
     if (i < op->blocks_count && op->blocks[i].agent == agent)
         return &op->blocks[i];
-    if (la_tree_grow((void **)&op->blocks, &op->blocks_capacity, op->blocks_count + 1, sizeof *op->blocks) != 0)
+    if (la_tree_grow(&op->blocks, &op->blocks_capacity, op->blocks_count + 1, sizeof *op->blocks) != 0)
         return NULL;
     memmove(&op->blocks[i + 1], &op->blocks[i], (op->blocks_count - i) * sizeof *op->blocks);
     op->blocks_count++;
@@ -256,7 +257,8 @@ static int collect_is_complete(const struct la_tree *t, const struct tree_job *j
     if (!op->in && op->number < j->out)
         return 0;
     for (i = 0; i < t->kids_count; i++)
-        if (t->kids[i].state != TREE_AWAY && !j->kids[i].complete[op->number & 1] && op->number < j->kids[i].out)
+        if (t->kids[i].state != TREE_AWAY && !j->kids[i].complete[op->number & 1]
+            && op->number < j->kids[i].out)
             return 0;
     return 1;
 }
@@ -611,24 +613,30 @@ static int collect_run_op(struct la_tree *t, struct tree_job *j, struct tree_op 
     return did | collect_tell(t, j, op);
 }
 
+/* Ranks have gone apart: said here, and to agent 0. */
+static int collect_differ(struct la_tree *t, struct tree_job *j)
+{
+    struct la_buf both;
+
+    j->apart = 2;
+    memset(&both, 0, sizeof both);
+    la_wire_coll(&both, &j->differ[0]);
+    la_wire_coll(&both, &j->differ[1]);
+    if (!t->root
+        && (both.failed || la_board_event(t, TREE_DIFFER, la_wire_front(&both), la_wire_left(&both)) != 0))
+        la_tree_fail(t);
+    la_wire_free(&both);
+    t->ops.differ(t->ops.ctx, &j->differ[0], &j->differ[1]);
+    return 1;
+}
+
 int la_collect_run(struct la_tree *t, struct tree_job *j)
 {
     uint32_t first = j->op[0].open && j->op[1].open && j->op[1].number < j->op[0].number, i;
     int did = 0;
 
-    if (j->apart == 1) {
-        struct la_buf both;
-        j->apart = 2;
-        t->ops.differ(t->ops.ctx, &j->differ[0], &j->differ[1]);
-        memset(&both, 0, sizeof both);
-        la_wire_coll(&both, &j->differ[0]);
-        la_wire_coll(&both, &j->differ[1]);
-        if (!t->root
-            && (both.failed || la_board_event(t, TREE_DIFFER, la_wire_front(&both), la_wire_left(&both)) != 0))
-            la_tree_fail(t);
-        la_wire_free(&both);
-        return 1;
-    }
+    if (j->apart == 1)
+        return collect_differ(t, j);
     for (i = 0; i < 2 && !j->apart && !t->failed && !j->over; i++)
         if (j->op[first ^ i].open)
             did |= collect_run_op(t, j, &j->op[first ^ i]);

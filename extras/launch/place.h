@@ -61,4 +61,9 @@ struct la_place_said {    /* for -v and --dry-run */
 int la_place(struct la_job *job, const struct la_hosts *hosts, const struct la_place_config *cfg,
              struct la_place_said *said, char why[LA_TEXT]);
 
+/* The same for a job that a spawn made, on agents that run already, with their tree and their numbers:
+ * at[rank] is the agent of each rank, as its place in running->agents. */
+int la_place_beside(struct la_job *job, const struct la_job *running, const uint32_t *at,
+                    struct la_place_said *said, char why[LA_TEXT]);
+
 #endif

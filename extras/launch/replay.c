@@ -1,14 +1,15 @@
 /* replay.c - agents that die while the job goes on: who joins whom, what is sent again, who is given up. */
 
-/* A child that loses its parent joins an ancestor and says how far it is (JOIN). The ancestor answers with what
- * it has of the child's subtree (RESUME): the contributions of these agents need not come again. The child hands
- * the same down, so that every agent of its subtree sends what was lost with the dead one: its own records, which
- * it keeps until the operation is done, and its events that agent 0 has not heard. The generation in RESUME comes
- * back in UP: what was sent before says nothing about what is to come now.
+/* A child that loses its parent joins an ancestor and says how far it is (JOIN). The ancestor answers with
+ * what it has of the child's subtree (RESUME): the contributions of these agents need not come again. The
+ * child hands the same down, so that every agent of its subtree sends what was lost with the dead one: its
+ * own records, which it keeps until the operation is done, and its events that agent 0 has not heard. The
+ * generation in RESUME comes back in UP: what was sent before says nothing about what is to come now.
  *
- * A parent that loses a child waits until each agent of that subtree is known to be dead, has come here, or is
- * said to be elsewhere (TAKEN from above, HERE from below); or for cut_wait. The rest is gone, for all: agent 0
- * is told, and whoever comes later is cut. An orphan that finds no way within cut_wait ends by itself. */
+ * A parent that loses a child waits until each agent of that subtree is known to be dead, has come here,
+ * or is said to be elsewhere (TAKEN from above, HERE from below); or for cut_wait. The rest is gone, for
+ * all: agent 0 is told, and whoever comes later is cut. An orphan that finds no way within cut_wait ends
+ * by itself. */
 #include "tree_state.h"
 
 #include <stdlib.h>
@@ -16,12 +17,25 @@
 
 /* ---- Ranges of agents ------------------------------------------------------------------------ */
 
-static int replay_add(struct tree_ranges *s, uint32_t first, uint32_t end)
+static int replay_add(struct tree_ranges *s, const struct tree_range *r)
 {
-    if (la_tree_grow((void **)&s->at, &s->capacity, s->count + 1, sizeof *s->at) != 0)
+    if (la_tree_grow(&s->at, &s->capacity, s->count + 1, sizeof *s->at) != 0)
         return PHX_ENOMEM;
-    s->at[s->count].first = first;
-    s->at[s->count++].end = end;
+    s->at[s->count++] = *r;
+    return 0;
+}
+
+/* An agent's subtree is elsewhere, if nothing newer is known of it. */
+static int replay_note(struct tree_ranges *s, const struct tree_range *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->count && s->at[i].first != r->first; i++)
+        ;
+    if (i == s->count)
+        return replay_add(s, r);
+    if (s->at[i].session <= r->session)
+        s->at[i] = *r;
     return 0;
 }
 
@@ -36,14 +50,17 @@ static uint32_t replay_past(const struct tree_ranges *s, uint32_t agent)
     return 0;
 }
 
-static void replay_remove(struct tree_ranges *s, uint32_t first, uint32_t end)
+/* A child's edge ends, or begins anew: who asked there asks again, and what it said of others may be over. */
+void la_replay_leave(struct la_tree *t, struct tree_edge *e, int state)
 {
     uint32_t i, n = 0;
 
-    for (i = 0; i < s->count; i++)
-        if (s->at[i].first < first || s->at[i].end > end)
-            s->at[n++] = s->at[i];
-    s->count = n;
+    la_tree_restart(e, state);
+    la_board_forget(t, e->agent);
+    for (i = 0; i < t->elsewhere.count; i++)
+        if (t->elsewhere.at[i].via != e->agent)
+            t->elsewhere.at[n++] = t->elsewhere.at[i];
+    t->elsewhere.count = n;
 }
 
 static int replay_is_within(const struct tree_edge *e, uint32_t first, uint32_t end)
@@ -51,14 +68,39 @@ static int replay_is_within(const struct tree_edge *e, uint32_t first, uint32_t 
     return e->agent >= first && e->end <= end;
 }
 
-static int replay_send_range(struct la_tree *t, struct tree_edge *e, uint32_t type, uint32_t first, uint32_t end)
+static int replay_say(struct la_tree *t, struct tree_edge *e, uint32_t type, const struct tree_range *r)
 {
     struct la_buf m;
 
     memset(&m, 0, sizeof m);
-    (void)la_wire_var(&m, first);
-    (void)la_wire_var(&m, end);
+    (void)la_wire_var(&m, r->first);
+    (void)la_wire_var(&m, r->end);
+    (void)la_wire_var(&m, r->session);
     return la_tree_queue_buf(t, e, type, &m);
+}
+
+static struct tree_range replay_range_of(const struct tree_edge *e)
+{
+    struct tree_range r;
+
+    r.first = e->agent;
+    r.end = e->end;
+    r.via = LA_NONE;
+    r.session = e->session;
+    return r;
+}
+
+/* Tells all children but one below which somebody may wait for these agents. */
+static int replay_say_taken(struct la_tree *t, const struct tree_edge *but, const struct tree_range *r)
+{
+    uint32_t i;
+    int err = 0;
+
+    for (i = 0; i < t->kids_count && err == 0; i++)
+        if (&t->kids[i] != but && t->kids[i].state == TREE_LIVE && t->kids[i].agent < r->first
+            && r->end <= t->kids[i].end)
+            err = replay_say(t, &t->kids[i], TREE_TAKEN, r);
+    return err;
 }
 
 /* A message without content to a neighbour, or to who takes us for one. If it is lost another one follows. */
@@ -72,11 +114,15 @@ static void replay_send_bare(struct la_tree *t, uint32_t agent, uint32_t type)
 
 int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end)
 {
+    struct tree_range r;
     uint32_t i;
 
     if (first <= t->self || end <= first || end > t->end)
         return PHX_EPROTO;
-    if (replay_add(&t->gone, first, end) != 0)
+    memset(&r, 0, sizeof r);
+    r.first = first;
+    r.end = end;
+    if (replay_add(&t->gone, &r) != 0)
         return PHX_ENOMEM;
     for (i = 0; i < t->kids_count; i++) {
         struct tree_edge *e = &t->kids[i];
@@ -84,8 +130,7 @@ int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end)
             continue;
         if (e->state == TREE_LIVE) /* it has come here, but too late */
             replay_send_bare(t, e->agent, TREE_CUT);
-        la_tree_restart(e, TREE_AWAY);
-        la_board_forget(t, e->agent);
+        la_replay_leave(t, e, TREE_AWAY);
     }
     if (t->root)
         t->ops.gone(t->ops.ctx, first, end);
@@ -198,7 +243,7 @@ static struct tree_edge *replay_new_kid(struct la_tree *t, uint32_t agent, uint3
     struct tree_job *j;
     struct tree_edge *e;
 
-    if (la_tree_grow((void **)&t->kids, &t->kids_capacity, t->kids_count + 1, sizeof *t->kids) != 0)
+    if (la_tree_grow(&t->kids, &t->kids_capacity, t->kids_count + 1, sizeof *t->kids) != 0)
         return NULL;
     for (j = t->jobs; j != NULL && t->kids_capacity > was; j = j->next_job) {
         if ((kids = realloc(j->kids, (t->kids_capacity + 1) * sizeof *kids)) == NULL) {
@@ -215,13 +260,13 @@ static struct tree_edge *replay_new_kid(struct la_tree *t, uint32_t agent, uint3
     e->agent = agent;
     e->end = end;
     e->window = TREE_WINDOW_DOWN;
-    e->adopted = 1;
     e->state = TREE_AWAY;
     return e;
 }
 
 /* What one of the old ways to this child's agents has brought counts for it, too. */
-static void replay_inherit(struct la_tree *t, struct tree_job *j, const struct tree_edge *e, struct tree_kid *k)
+static void replay_inherit(struct la_tree *t, struct tree_job *j, const struct tree_edge *e,
+                           struct tree_kid *k)
 {
     uint32_t i;
     int s;
@@ -308,37 +353,37 @@ static int replay_resume(struct la_tree *t, struct tree_edge *e, int welcome)
 /* Tells the others whose child this is now, and the child who of its subtree is not with it. */
 static int replay_spread(struct la_tree *t, struct tree_edge *e)
 {
-    struct tree_edge *old = NULL;
-    uint32_t i;
-    int err = 0;
-
-    replay_remove(&t->elsewhere, e->agent, e->end);
-    for (i = 0; i < t->kids_count && err == 0; i++) {
-        struct tree_edge *k = &t->kids[i];
-        if (k == e || k->state != TREE_LIVE)
-            continue;
-        if (replay_is_within(k, e->agent, e->end))
-            err = replay_send_range(t, e, TREE_TAKEN, k->agent, k->end);
-        else if (la_tree_has(k, e->agent) && (old == NULL || k->end - k->agent < old->end - old->agent))
-            old = k;
-    }
-    if (err == 0 && old != NULL)
-        err = replay_send_range(t, old, TREE_TAKEN, e->agent, e->end);
-    if (err == 0 && !t->root && t->up.state == TREE_LIVE)
-        err = replay_send_range(t, &t->up, TREE_HERE, e->agent, e->end);
-    return err;
-}
-
-/* Agents of the child's subtree that were said to be elsewhere, before those entries go. */
-static int replay_tell_elsewhere(struct la_tree *t, struct tree_edge *e)
-{
+    struct tree_range r;
     uint32_t i;
     int err = 0;
 
     for (i = 0; i < t->elsewhere.count && err == 0; i++)
         if (t->elsewhere.at[i].first > e->agent && t->elsewhere.at[i].end <= e->end)
-            err = replay_send_range(t, e, TREE_TAKEN, t->elsewhere.at[i].first, t->elsewhere.at[i].end);
+            err = replay_say(t, e, TREE_TAKEN, &t->elsewhere.at[i]);
+    for (i = 0; i < t->kids_count && err == 0; i++) {
+        if (&t->kids[i] == e || t->kids[i].state != TREE_LIVE
+            || !replay_is_within(&t->kids[i], e->agent, e->end))
+            continue;
+        r = replay_range_of(&t->kids[i]);
+        err = replay_say(t, e, TREE_TAKEN, &r);
+    }
+    r = replay_range_of(e);
+    if (err == 0)
+        err = replay_say_taken(t, e, &r);
+    if (err == 0 && !t->root && t->up.state == TREE_LIVE)
+        err = replay_say(t, &t->up, TREE_HERE, &r);
     return err;
+}
+
+/* Is a later session of this agent known elsewhere? */
+static int replay_is_old(const struct tree_ranges *s, uint32_t agent, uint64_t session)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->count; i++)
+        if (s->at[i].first == agent && s->at[i].session > session)
+            return 1;
+    return 0;
 }
 
 static int replay_recv_join(struct la_tree *t, uint32_t agent, struct la_reader *r)
@@ -357,10 +402,11 @@ static int replay_recv_join(struct la_tree *t, uint32_t agent, struct la_reader 
         replay_send_bare(t, agent, TREE_CUT);
         return 0;
     }
+    if ((e != NULL && session <= e->session) || replay_is_old(&t->elsewhere, agent, session))
+        return 0; /* it has moved on since */
     if (e == NULL && (e = replay_new_kid(t, agent, end)) == NULL)
         return PHX_ENOMEM;
-    la_tree_restart(e, TREE_LIVE);
-    la_board_forget(t, agent);
+    la_replay_leave(t, e, TREE_LIVE);
     e->session = session;
     e->dead = 0;
     e->heard = heard;
@@ -373,8 +419,6 @@ static int replay_recv_join(struct la_tree *t, uint32_t agent, struct la_reader 
     }
     if (err == 0)
         err = replay_resume(t, e, 1);
-    if (err == 0)
-        err = replay_tell_elsewhere(t, e);
     return err != 0 ? err : replay_spread(t, e);
 }
 
@@ -443,14 +487,17 @@ static int replay_take_jobs(struct la_tree *t, struct la_reader *r)
 /* A new parent has answered: nothing waits for the old one, and what was asked of it is asked again. */
 static int replay_welcome(struct la_tree *t)
 {
+    struct tree_range r;
     uint32_t i;
     int err;
 
     la_tree_restart(&t->up, TREE_LIVE);
     err = la_board_ask_again(t);
-    for (i = 0; i < t->kids_count && err == 0; i++)
-        if (t->kids[i].adopted && t->kids[i].state == TREE_LIVE)
-            err = replay_send_range(t, &t->up, TREE_HERE, t->kids[i].agent, t->kids[i].end);
+    for (i = 0; i < t->kids_count && err == 0; i++) {
+        r = replay_range_of(&t->kids[i]);
+        if (r.session > 0 && t->kids[i].state == TREE_LIVE)
+            err = replay_say(t, &t->up, TREE_HERE, &r);
+    }
     return err;
 }
 
@@ -485,53 +532,47 @@ static int replay_recv_resume(struct la_tree *t, struct la_reader *r)
 
 /* ---- Elsewhere ------------------------------------------------------------------------------- */
 
+/* What is told of an agent's subtree. 1: it is news here, and if it was our child it is not any more. */
+static int replay_take_range(struct la_tree *t, struct la_reader *r, uint32_t via, struct tree_range *out)
+{
+    struct tree_edge *e;
+
+    out->first = la_wire_take_u32(r);
+    out->end = la_wire_take_u32(r);
+    out->session = la_wire_take_var(r);
+    out->via = via;
+    if (r->bad || out->first <= t->self || out->end <= out->first || out->end > t->end)
+        return PHX_EPROTO;
+    e = la_tree_edge(t, out->first);
+    if (e != NULL && e != &t->up) {
+        if (e->session >= out->session)
+            return 0; /* it has come to us since */
+        la_replay_leave(t, e, TREE_AWAY);
+    }
+    return replay_note(&t->elsewhere, out) != 0 ? PHX_ENOMEM : 1;
+}
+
 /* Agents of our subtree have another parent now, which is above: whoever waits for them is told. */
 static int replay_recv_taken(struct la_tree *t, struct la_reader *r)
 {
-    uint32_t first = la_wire_take_u32(r), end = la_wire_take_u32(r), i;
-    struct tree_edge *best = NULL;
+    struct tree_range range;
+    int news = replay_take_range(t, r, LA_NONE, &range);
 
-    if (r->bad || first <= t->self || end <= first || end > t->end)
-        return PHX_EPROTO;
-    for (i = 0; i < t->kids_count; i++) {
-        struct tree_edge *e = &t->kids[i];
-        if (replay_is_within(e, first, end)) {
-            la_tree_restart(e, TREE_AWAY);
-            la_board_forget(t, e->agent);
-        } else if (e->state == TREE_LIVE && e->agent < first && end <= e->end
-                   && (best == NULL || e->end - e->agent < best->end - best->agent)) {
-            best = e;
-        }
-    }
-    if (best != NULL)
-        return replay_send_range(t, best, TREE_TAKEN, first, end);
-    return replay_add(&t->elsewhere, first, end);
+    return news <= 0 ? news : replay_say_taken(t, NULL, &range);
 }
 
-/* Agents of this child's subtree have a parent there: they are not ours, if they were. */
+/* Agents of this child's subtree have a parent there: whoever else waits for them is told, above and
+ * below. */
 static int replay_recv_here(struct la_tree *t, struct tree_edge *from, struct la_reader *r)
 {
-    uint32_t first = la_wire_take_u32(r), end = la_wire_take_u32(r), i;
-    int err = 0;
+    struct tree_range range;
+    int news = replay_take_range(t, r, from->agent, &range);
 
-    if (r->bad || first <= from->agent || end <= first || end > from->end)
-        return PHX_EPROTO;
-    for (i = 0; i < t->kids_count && err == 0; i++) {
-        struct tree_edge *e = &t->kids[i];
-        if (e == from || !replay_is_within(e, first, end))
-            continue;
-        if (e->agent == first) {
-            la_tree_restart(e, TREE_AWAY);
-            la_board_forget(t, e->agent);
-        } else if (e->state == TREE_LIVE) {
-            err = replay_send_range(t, from, TREE_TAKEN, e->agent, e->end);
-        }
-    }
-    if (err == 0)
-        err = replay_add(&t->elsewhere, first, end);
-    if (err == 0 && !t->root && t->up.state == TREE_LIVE)
-        err = replay_send_range(t, &t->up, TREE_HERE, first, end);
-    return err;
+    if (news <= 0)
+        return news;
+    if (replay_say_taken(t, from, &range) != 0)
+        return PHX_ENOMEM;
+    return t->root || t->up.state != TREE_LIVE ? 0 : replay_say(t, &t->up, TREE_HERE, &range);
 }
 
 /* ---- Together -------------------------------------------------------------------------------- */

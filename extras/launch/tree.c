@@ -15,20 +15,22 @@
 
 /* ---- Small things ---------------------------------------------------------------------------- */
 
-int la_tree_grow(void **at, uint32_t *capacity, uint32_t count, size_t each)
+/* array: the address of a pointer, whose type does not matter here. */
+int la_tree_grow(void *array, uint32_t *capacity, uint32_t count, size_t each)
 {
     uint32_t want = *capacity < 4 ? 4 : *capacity;
-    void *grown;
+    void *at, *grown;
 
     if (count <= *capacity)
         return 0;
     while (want < count)
         want *= 2;
-    grown = realloc(*at, want * each);
+    memcpy(&at, array, sizeof at);
+    grown = realloc(at, want * each);
     if (grown == NULL)
         return PHX_ENOMEM;
     memset((unsigned char *)grown + *capacity * each, 0, (want - *capacity) * each);
-    *at = grown;
+    memcpy(array, &grown, sizeof grown);
     *capacity = want;
     return 0;
 }
@@ -180,7 +182,7 @@ static int tree_new_kids(struct la_tree *t, const struct la_tree_config *cfg)
 {
     uint32_t i;
 
-    if (la_tree_grow((void **)&t->kids, &t->kids_capacity, cfg->children_count, sizeof *t->kids) != 0)
+    if (la_tree_grow(&t->kids, &t->kids_capacity, cfg->children_count, sizeof *t->kids) != 0)
         return PHX_ENOMEM;
     for (i = 0; i < cfg->children_count; i++) {
         uint32_t end = i + 1 < cfg->children_count ? cfg->children[i + 1] : cfg->end;
@@ -417,11 +419,11 @@ void la_tree_lost(struct la_tree *t, uint32_t agent)
     if (e != NULL && (e->state == TREE_LIVE || e->state == TREE_JOINING)) {
         if (e->state == TREE_LIVE)
             e->since = t->now; /* a parent that did not answer is no new start of the wait */
-        la_tree_restart(e, TREE_LOST);
-        if (e == &t->up)
-            t->failed |= !t->go_on;
+        if (e != &t->up)
+            la_replay_leave(t, e, TREE_LOST);
         else
-            la_board_forget(t, agent);
+            la_tree_restart(e, TREE_LOST);
+        t->failed |= e == &t->up && !t->go_on;
     }
     la_tree_run(t);
 }

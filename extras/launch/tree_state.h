@@ -36,8 +36,8 @@ enum tree_type {
     TREE_RESUME,     /* what the parent has of the child's subtree: the rest is to come again */
     TREE_REJOIN,     /* the sender has lost the receiver, which may not know */
     TREE_CUT,        /* the receiver does not count any more */
-    TREE_TAKEN,      /* first, end: these are children of the sender now */
-    TREE_HERE        /* first, end: these are children below the sender now */
+    TREE_TAKEN,      /* first, end, session: this subtree has a parent elsewhere now */
+    TREE_HERE        /* first, end, session: this subtree has a parent below the sender now */
 };
 #define TREE_LAST 1u /* in the flags of UP and DOWN: nothing more comes of this operation */
 
@@ -50,8 +50,8 @@ struct tree_cursor {
     int wanted, ended;
 };
 
-/* One of the two operations that may be under way in a job: when the second is complete nobody is in the first
- * any more. */
+/* One of the two operations that may be under way in a job: when the second is complete nobody is in the
+ * first any more. */
 struct tree_block { /* of one agent's contribution: how much was passed on */
     uint32_t agent;
     int whole;
@@ -104,7 +104,6 @@ enum tree_edge_state {
 struct tree_edge {
     uint32_t agent, end;
     int state, blocked, dead, greeted; /* greeted: the parent was sent our JOIN */
-    int adopted;   /* it was not our child at the start */
     uint64_t since; /* lost since */
     size_t window, in_flight, owed;
     struct la_buf queue; /* messages: type, size, bytes */
@@ -128,6 +127,8 @@ struct tree_want { /* a key that the parent was asked for */
 
 struct tree_range {
     uint32_t first, end;
+    uint32_t via;     /* agents that are elsewhere: the child that said so, or LA_NONE: the parent */
+    uint64_t session; /* of `first` with its parent there */
 };
 struct tree_ranges {
     struct tree_range *at;
@@ -162,7 +163,7 @@ struct la_tree {
 };
 
 /* tree.c. Each of these is 0, or PHX_ENOMEM, PHX_EPROTO; send also PHX_EAGAIN. */
-int la_tree_grow(void **at, uint32_t *capacity, uint32_t count, size_t each);
+int la_tree_grow(void *array, uint32_t *capacity, uint32_t count, size_t each); /* new ones are zero */
 struct tree_job *la_tree_find_job(const struct la_tree *t, uint32_t job);
 struct tree_edge *la_tree_edge(struct la_tree *t, uint32_t agent); /* parent or child; NULL: neither */
 int la_tree_can_send(const struct tree_edge *e, size_t size);
@@ -207,6 +208,7 @@ void la_board_free(struct la_tree *t);
 int la_replay_run(struct la_tree *t);
 int la_replay_recv(struct la_tree *t, uint32_t agent, uint32_t type, struct la_reader *r);
 int la_replay_stranger(struct la_tree *t, uint32_t agent);
+void la_replay_leave(struct la_tree *t, struct tree_edge *e, int state);
 int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end);
 
 #endif

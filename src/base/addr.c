@@ -288,9 +288,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
 
 static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             addr_put_text(w, ".");
         addr_put_number(w, ip[i], 10);

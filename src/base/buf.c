@@ -84,9 +84,8 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
 void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 

@@ -171,9 +171,8 @@ uint32_t phx__id_fit(struct phx__ids *ids)
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i;
 
-    for (i = 0; i < sizeof id->b; i++) {
+    for (size_t i = 0; i < sizeof id->b; i++) {
         out[2 * i] = digits[id->b[i] >> 4];
         out[2 * i + 1] = digits[id->b[i] & 15];
     }

@@ -55,7 +55,6 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 static int map_double(struct phx__map *m)
 {
     struct phx__map bigger = *m;
-    uint32_t i;
     size_t size;
 
     if (m->capacity >= MAP_MOST)
@@ -65,7 +64,7 @@ static int map_double(struct phx__map *m)
     if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
             bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
     }

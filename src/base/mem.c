@@ -157,11 +157,10 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
-    uint32_t i;
     void *p;
 
     size = mem_rounded(size);
-    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
         m->spare[i].size = 0;
@@ -197,9 +196,7 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    uint32_t i;
-
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;

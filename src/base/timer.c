@@ -126,12 +126,10 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 void phx__timer_fit(struct phx__timers *t)
 {
-    uint32_t h;
-
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
     t->free_list = PHX__NONE;
-    for (h = t->count; h-- > 0;) {
+    for (uint32_t h = t->count; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;

@@ -121,18 +121,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -254,9 +249,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -264,9 +257,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -284,8 +276,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -608,12 +599,11 @@ static int dial_bounds(const struct phx__dial *d)
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t i;
     int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
 
     if (!woken && (before & ~dial_bounds(d)) == 0)
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -621,23 +611,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -648,9 +629,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -755,7 +735,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -770,7 +749,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -780,9 +759,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -793,7 +770,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -806,7 +782,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -820,9 +796,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -894,9 +869,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -926,8 +899,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
@@ -945,10 +917,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }

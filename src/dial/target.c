@@ -92,13 +92,8 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
         ts->count++;
     else
         ts->free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->hub = node == PHX__NONE;
-    t->node = node;
-    t->timer = timer;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
+                                    .node = node, .timer = timer };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;

@@ -61,9 +61,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
@@ -266,9 +264,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         l->hello->padded = !l->dialer;
         return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
     }
-    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
-        return hello_on_proof(s, l, f);
-    return PHX_EPROTO;
+    return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
 int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)

@@ -59,11 +59,10 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
-    uint32_t i;
     int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (i = 0; i < dead->count && err == 0; i++) {
+    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
         like.owner = l->names->ids->at[dead->at[i].owner];
         like.since_us = l->since(l->ctx, dead->at[i].owner);
         err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);

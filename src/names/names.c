@@ -10,25 +10,26 @@
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
- * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
- * whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. This room does not
+ * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
- * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
- * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
- * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
+ * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
+ * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
+ * counts only where it is alive and in the way: what is left when it has gone is low again. Epochs end at
+ * UINT64_MAX - 1, and a higher one in a card counts as that: against such a claim of a higher id
+ * phx__names_assume says PHX_ELIMIT until the claim is gone. */
 #include "names/names.h"
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-/* Above it an epoch is not remembered. */
+/* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
+#define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -63,11 +64,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 /* Queues a conflict. There must be room. */
 static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
-
-    one->range.first = first;
-    one->range.last = last;
-    one->winner = winner;
+    n->conflicts[n->conflict_count++] = (struct phx__names_conflict){ { first, last }, n->ids->at[winner] };
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -97,9 +94,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -189,20 +185,21 @@ static void names_join(struct phx__names_of *own)
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
-    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+    int counts = epoch <= NAMES_EPOCH_ROOM && epoch <= n->epoch_max + NAMES_EPOCH_LEAP;
+
+    if (counts && epoch > n->epoch_max)
         n->epoch_max = epoch;
-    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+    n->beyond |= !counts;
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -227,11 +224,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -253,18 +249,12 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
-    memset(n, 0, sizeof *n);
-    n->mem = mem;
-    n->ids = ids;
-    n->index.mem = mem;
-    n->index.ids = ids;
+    *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -275,7 +265,7 @@ void phx__names_free(struct phx__names *n)
 int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim want;
+    struct phx__claim want = { first, last, 0 };
     uint32_t i, gaps;
 
     if (first > last)
@@ -286,8 +276,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     i = names_from(own, first);
     if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
-    want.first = first;
-    want.last = last;
     want.epoch = names_next_epoch(n, first, last);
     if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
@@ -295,7 +283,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
+    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -423,17 +411,10 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
-static int names_has(const struct phx__names_of *of, uint64_t name)
-{
-    uint32_t i = names_from(of, name);
-
-    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
-    uint32_t owner = PHX__NONE;
+    uint32_t owner = PHX__NONE, i;
     int err = 0;
 
     if (n->indexed != n->version)
@@ -441,7 +422,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
-    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+    } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
+               && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
@@ -455,9 +437,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;

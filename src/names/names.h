@@ -6,7 +6,7 @@
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
-    uint32_t winner; /* node */
+    struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
 struct phx__names {
     struct phx__mem *mem;

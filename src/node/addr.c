@@ -78,10 +78,9 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 {
     const struct phx_address *at;
     struct phx_address mine;
-    uint32_t i;
     int taught = 0;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         mine = *at;
@@ -97,13 +96,12 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 {
     struct phx_id ip;
     uint64_t host;
-    uint32_t i;
 
     if (phx__addr_is_local(here))
         return 0;
     memcpy(ip.b, here->ip, sizeof ip.b);
     host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
-    for (i = 0; i < PHX__COUNT(a->here); i++)
+    for (uint32_t i = 0; i < PHX__COUNT(a->here); i++)
         if (a->here[i] == host)
             return 0;
     a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
@@ -117,9 +115,8 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
-    uint32_t i;
 
-    for (i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
         if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
                                  : here != NULL && node_addr_same_host(at, here))
             return at;

@@ -163,9 +163,7 @@ static int api_check(const phx *p, int valid, int in_order)
 {
     if (p == NULL || !valid)
         return PHX_EINVAL;
-    if (!in_order)
-        return PHX_ERANGE;
-    return p->leave.closing ? PHX_ECLOSED : 0;
+    return !in_order ? PHX_ERANGE : p->leave.closing ? PHX_ECLOSED : 0;
 }
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
@@ -441,9 +439,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    return api_card_changed(p, phx__names_release(&p->names, first, last));
+    return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -511,9 +507,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -551,11 +546,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -585,9 +579,8 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
@@ -600,12 +593,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

@@ -40,14 +40,13 @@ static void node_text_number(struct phx__text *t, uint64_t v)
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++) {
+    for (; *format != 0; format++)
         if (format[0] == '%' && format[1] == 's')
             node_text_string(t, va_arg(ap, const char *)), format++;
         else if (format[0] == '%' && format[1] == 'u')
             node_text_number(t, va_arg(ap, uint64_t)), format++;
         else
             node_text_char(t, *format);
-    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)

@@ -28,10 +28,8 @@
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
-    uint32_t i;
-
     *out = *range;
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
@@ -85,9 +83,7 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
 
 void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = h->count; i > 0; i--)
+    for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
@@ -159,25 +155,18 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
-{
-    struct phx__hand out = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
-                             it->epoch };
-
-    if (h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
-        handover_send(h, &out, h->env.hop_limit);
-}
-
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
     phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
-            handover_ask(h, it);
+            struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
+                                      it->epoch };
+            if (h->env.life(h->env.ctx, PHX__SELF, &hand.incarnation, NULL))
+                handover_send(h, &hand, h->env.hop_limit);
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
@@ -190,10 +179,9 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
-    uint32_t i;
     int same = 0;
 
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (it->range.first > range->last || range->first > it->range.last)
             continue;

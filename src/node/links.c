@@ -43,9 +43,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -171,14 +170,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -304,13 +300,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -411,9 +406,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -488,9 +481,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         if (err == PHX_EMFILE && links_make_room(p))
             err = phx__node_os(p)->dial(p->os.world, to, &handle);
     }
-    if (err == 0)
-        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
-    if (err == 0) {
+    if (err == 0 && (err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l)) == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
@@ -515,9 +506,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err == 0)
-        err = phx__os_adopt(&p->os, handle);
-    if (err != 0) {
+    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -560,10 +549,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -606,9 +594,8 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
 int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
-    int err;
+    int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
 
-    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -922,9 +909,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;

@@ -84,16 +84,15 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
-    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+    for (uint32_t i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
         if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
             trace_finish(t, i - 1, it->out.result);
     }
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
@@ -181,14 +180,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
                              uint64_t now)
 {
     struct phx__trace q;
-    uint32_t i;
 
     if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
-        for (i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++)
             if (t->at[i].key == q.key)
                 trace_take(t, &t->at[i], &q, now);
     } else {
@@ -214,9 +212,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
 
 void phx__node_trace_free(struct phx__node_trace *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }

@@ -12,11 +12,6 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
-static void wiring_beat(phx *p, uint32_t node, int ask)
-{
-    phx__node_frames_beat(p, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -361,7 +356,7 @@ static int wiring_open_rooms(phx *p)
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
-    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+    struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
@@ -383,7 +378,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
@@ -392,20 +387,14 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
+    int err = wiring_open_rooms(p);
 
     p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    if ((err = phx__node_handover_init(&p->handover, &env, &handover)) == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
-    int err = wiring_open_rooms(p);
-
-    return err != 0 ? err : wiring_open_own(p);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }

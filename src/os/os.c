@@ -170,9 +170,7 @@ static int os_local(void *world, int handle, struct phx_address *out)
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
-    if (getsockname(handle, &a.any, &size) != 0)
-        return phx__os_poll_error(errno);
-    return os_unpack(&a, size, out);
+    return getsockname(handle, &a.any, &size) != 0 ? phx__os_poll_error(errno) : os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors */
@@ -358,8 +356,7 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count; i++) {
+    for (uint32_t i = 0; i < w->paths_count; i++) {
         const struct os_path *p = &w->paths[i];
         if (p->handle != handle)
             continue;

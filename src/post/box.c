@@ -290,11 +290,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -595,10 +593,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
+    for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
@@ -636,12 +633,11 @@ static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *a
 {
     struct phx__queued *q;
     int found = 0;
-    uint32_t i;
 
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
-    for (i = 0; i < p->store.count; i++)
+    for (uint32_t i = 0; i < p->store.count; i++)
         for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
             phx__post_store_note(&p->store, q);
             if (q->message.token == token) {
@@ -707,21 +703,17 @@ static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uin
     return member;
 }
 
-/* 1: it was one of a multicast's. */
-static int box_cancel(struct phx__post *p, const struct phx__token_at *at)
-{
-    return at->queued != NULL ? box_cancel_queued(p, at->queued)
-                              : box_cancel_flow(p, phx__post_sched_find(p, at->node), at->number);
-}
-
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
     struct phx__token_at at;
+    int member;
 
     if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_cancel(p, &at) && box_find(p, token, &at))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
@@ -755,8 +747,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -764,8 +757,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -775,6 +771,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -794,8 +791,8 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -826,10 +823,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -933,12 +929,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -963,7 +957,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -972,7 +965,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)

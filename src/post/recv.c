@@ -27,9 +27,6 @@
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -45,8 +42,7 @@ static void recv_released(const void *data, size_t size, void *arg)
 {
     struct phx__begun *b = arg;
 
-    (void)data;
-    (void)size;
+    (void)data, (void)size;
     if (b->shown) {
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
@@ -75,15 +71,10 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
     struct phx__block *part =
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-    struct phx_message m;
+    struct phx_message m = { d->to, d->from, d->tag, p->ids->at[source], NULL, (size_t)d->total };
 
     if (part != NULL) {
-        m.to = d->to;
-        m.from = d->from;
-        m.tag = d->tag;
-        m.source = p->ids->at[source];
-        m.data = NULL;
-        b->size = m.size = (size_t)d->total;
+        b->size = m.size;
         b->post = p;
         p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
@@ -121,8 +112,7 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -130,7 +120,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -428,8 +418,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
-        peer->ack.stuck = 0;
-        peer->ack.gap = 0;
+        peer->ack.stuck = peer->ack.gap = 0;
     } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
@@ -528,10 +517,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = size;
-    out->got = 0;
+    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -633,10 +619,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;

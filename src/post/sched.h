@@ -19,6 +19,9 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
 PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* May the neighbour that brings this message begin with that much memory of ours? */
+PHX_PRIVATE int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in,
+                                          size_t size);
 /* So much memory of ours is for the message that is being assembled. */
 PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
 /* That message, if there is one, is over; a link that still reads into it finds it retired. */

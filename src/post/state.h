@@ -95,7 +95,8 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
+    int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
@@ -199,5 +200,8 @@ struct phx__post {
     } pending;
     struct phx__post_counters counters;
 };
+
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
 
 #endif

@@ -12,9 +12,7 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < g->count; i++)
+    for (uint32_t i = 0; i < g->count; i++)
         if (g->at[i] == node)
             return 1;
     return 0;

@@ -205,15 +205,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    uint32_t i;
+    const struct phx__offer *h, *end = offer + d->offer_count;
 
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
+    for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
-    }
     return best;
 }
 
@@ -234,17 +232,6 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers the destination: asks a few neighbours, others each time. */
-static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
-{
-    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
-
-    for (i = 0; i < count && i < r->nbr_count; i++) {
-        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
-    }
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -258,8 +245,10 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_some(r, node, want, asks);
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
+            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
+                               r->hop_limit);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -360,10 +349,9 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
@@ -441,11 +429,10 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint64_t checks = 0;
-    uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++) {
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
         checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
@@ -646,10 +633,8 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    uint32_t i;
-
     r->counters.walked += r->table.capacity;
-    for (i = 0; i < r->table.capacity; i++)
+    for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
@@ -676,9 +661,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->table.capacity; i++) {
+    for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -698,26 +681,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
-    struct phx__entry e;
+    const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
+                                  .card_version = h->card };
 
     if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > r->table.at[nbr].card_version)
-        return 0;
-    memset(&e, 0, sizeof e);
-    e.id = r->ids->at[nbr];
-    e.incarnation = h->incarnation;
-    e.seq = h->seq;
-    e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, now);
+    return h->card > r->table.at[nbr].card_version ? 0 : phx__route_entry(r, nbr, &e, now);
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++) {
+    for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
@@ -737,7 +712,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    uint32_t i;
     int relinked;
 
     if (r->nbr_count == PHX__TABLE_FAR)
@@ -752,7 +726,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
@@ -769,7 +743,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    uint32_t i;
 
     if (n == NULL)
         return;
@@ -783,7 +756,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
-    for (i = 0, n = r->nbrs; i < r->nbr_count; i++, n++)
+    n = r->nbrs;
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
@@ -795,7 +769,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (i = 1; i < r->table.capacity; i++) {
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -810,9 +784,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
             continue;
@@ -846,16 +818,14 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
     if (now < phx__route_quiet_at(r)) {
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
-    for (i = 0; i < r->nbr_count; i++) {
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
@@ -867,12 +837,11 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
-    uint32_t i;
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
         return 0;
-    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
         if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
@@ -880,9 +849,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
@@ -950,16 +917,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 {
     struct phx__dest *self;
 
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    r->ids = ids;
-    r->timers = timers;
-    r->rnd = rnd;
-    r->ops = *ops;
-    r->hop_limit = hop_limit;
-    r->relay = 1;
-    r->delegate = PHX__NONE;
-    r->table.mem = mem;
+    *r = (struct phx__route){ .mem = mem, .ids = ids, .timers = timers, .rnd = rnd, .ops = *ops, .relay = 1,
+                              .hop_limit = hop_limit, .delegate = PHX__NONE, .table = { .mem = mem } };
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
@@ -976,9 +935,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
     phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);

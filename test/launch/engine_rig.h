@@ -47,6 +47,7 @@ struct rig {
     size_t records_count, records_capacity, records_bytes;
     struct la_coll coll;
     int open, later;
+    int lazy, close_on_reply;
     uint64_t push_limit;
     uint64_t operations;
     char said[8192];
@@ -172,6 +173,8 @@ static inline void rig_reply(void *ctx, uint32_t client, const void *data, size_
     memcpy(c->out + c->size, data, size);
     c->size += size;
     c->out[c->size] = '\0';
+    if (h->rig->close_on_reply)
+        la_engine_closed(h->engine, client);
 }
 
 static inline void rig_hangup(void *ctx, uint32_t client)
@@ -319,7 +322,7 @@ static inline int rig_host_quiet(struct rig *g, uint32_t index, uint32_t per_hos
     h->job.universe = 12;
     h->job.programs = &g->program;
     h->job.programs_count = 1;
-    h->job.lazy = g->board;
+    h->job.lazy = g->lazy;
     h->job.push_limit = g->push_limit;
     return la_engine_new(&h->engine, &h->job, NULL, &ops);
 }
@@ -332,7 +335,8 @@ static inline struct rig *rig_new(uint32_t size, uint32_t per_host, int lazy, ui
 
     g->hosts_count = (size + per_host - 1) / per_host;
     g->program.ranks = size;
-    g->board = lazy;
+    g->lazy = lazy;
+    g->board = lazy || push_limit > 0;
     g->push_limit = push_limit;
     for (i = 0; i < g->hosts_count; i++)
         ok(rig_host_quiet(g, i, per_host, size) == 0, "an engine for host %u", i);

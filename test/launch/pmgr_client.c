@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int connect_to_launcher(void)
 {
     struct sockaddr_in to;
     const char *host = getenv("MPIRUN_HOST");
-    int s = socket(AF_INET, SOCK_STREAM, 0);
+    int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
     memset(&to, 0, sizeof to);
     to.sin_family = AF_INET;
@@ -104,6 +105,7 @@ static int connect_to_launcher(void)
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (s < 0 || connect(s, (struct sockaddr *)&to, sizeof to) != 0)
         fail("no connection");
+    setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return s;
 }
 

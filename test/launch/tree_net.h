@@ -1,8 +1,8 @@
 /* tree_net.h - many struct la_tree in one process, their messages in queues, their hosts played, a model. */
 
-/* Each agent has some ranks. net_step does one thing drawn at random: deliver the first message of some queue, or
- * let some host enter its next operation. What hosts must get is computed, not remembered: the bytes of a record
- * follow from operation, `to` and `from`. */
+/* Each agent has some ranks. net_step does one thing drawn at random: deliver the first message of some
+ * queue, or let some host enter its next operation. What hosts must get is computed, not remembered: the
+ * bytes of a record follow from operation, `to` and `from`. */
 #ifndef TREE_NET_H
 #define TREE_NET_H
 
@@ -34,6 +34,7 @@ struct net_agent {
     struct net *net;
     struct la_tree *tree;
     uint32_t self, parent, end, children[64], children_count;
+    uint32_t above; /* its parent now */
     uint32_t ranks, first_rank; /* its ranks: first_rank .. */
     int alive, in;              /* in: it has entered `number` */
     uint32_t number;
@@ -139,7 +140,8 @@ static inline void net_add(struct net_out *o, uint32_t number, uint32_t to, uint
 }
 
 /* What this host brings. */
-static inline struct net_out net_records(const struct net *n, const struct net_agent *a, const struct la_coll *c)
+static inline struct net_out net_records(const struct net *n, const struct net_agent *a,
+                                         const struct la_coll *c)
 {
     struct net_out o = { NULL, 0 };
     uint32_t i, k, mine = a->first_rank, end = mine + a->ranks, size = (uint32_t)c->size;
@@ -415,7 +417,7 @@ static inline void net_place(struct net *n, uint32_t self, uint32_t parent, uint
     uint32_t at = self + 1, left = end - at, i, kids = left < n->degree ? left : n->degree;
 
     a->self = self;
-    a->parent = parent;
+    a->parent = a->above = parent;
     a->end = end;
     for (i = 0; i < kids; i++) {
         uint32_t share = (left + (kids - i) - 1) / (kids - i);
@@ -549,8 +551,10 @@ static inline void net_lose(struct net *n, uint32_t from, uint32_t to)
     la_tree_lost(a->tree, from);
     if (!n->a[from].alive && from > to && net_draw(n, 2) == 0)
         la_tree_dead(a->tree, from); /* its end was seen */
-    if (from < to && n->go_on && !a->cut && la_tree_moved(a->tree, net_living_above(n, a)->self) != 0)
-        n->wrong++;
+    if (from != a->above || !n->go_on || a->cut)
+        return;
+    a->above = net_living_above(n, a)->self;
+    n->wrong += la_tree_moved(a->tree, a->above) != 0;
 }
 
 /* Delivers the first message of some queue: 0 if there is none. */
@@ -624,7 +628,8 @@ static inline void net_kill(struct net *n, uint32_t agent)
     }
     for (i = 0; i < n->agents; i++) { /* neighbours that never sent */
         struct net_agent *a = &n->a[i];
-        if (a->alive && (a->parent == agent || n->a[agent].parent == i) && net_queue_of(n, agent, i)->count == 0)
+        if (a->alive && (a->above == agent || n->a[agent].above == i)
+            && net_queue_of(n, agent, i)->count == 0)
             net_push(net_queue_of(n, agent, i), NET_LOST, NULL, 0);
     }
 }

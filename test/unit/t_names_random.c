@@ -35,7 +35,7 @@ static uint32_t model_owner(const struct model *m, uint32_t name)
 
 static void model_see(struct model *m, uint64_t epoch)
 {
-    if (epoch <= UINT64_MAX / 2 && epoch > m->epoch_max)
+    if (epoch <= UINT64_MAX / 2 && epoch > m->epoch_max && epoch - m->epoch_max <= UINT64_C(1) << 40)
         m->epoch_max = epoch;
     if (epoch > m->high)
         m->high = epoch;
@@ -171,7 +171,7 @@ static int model_lost_agrees(struct model *m, struct rig *r)
 
         for (; name <= lost.range.last - m->base; name++, m->taken++)
             if (m->taken >= m->lost_count || m->lost_name[m->taken] != name
-                || m->lost_to[m->taken] != lost.winner)
+                || m->lost_to[m->taken] != phx__id_find(&r->ids, &lost.winner))
                 return 0;
     }
     return m->taken == m->lost_count;
@@ -312,7 +312,7 @@ static uint64_t state_hash(const struct phx__names *n)
             h = phx__map_mix(h) ^ c->epoch;
         }
     for (i = 0; i < n->conflict_count; i++) {
-        h = phx__map_mix(h + n->conflicts[i].winner) ^ n->conflicts[i].range.first;
+        h = phx__map_mix(h + phx__id_hash(&n->conflicts[i].winner)) ^ n->conflicts[i].range.first;
         h = phx__map_mix(h) ^ n->conflicts[i].range.last;
     }
     return h;

@@ -97,8 +97,12 @@ static const struct script {
     {"it is in the way", "s1:0-9@K=0 a5-5=1 a20-20=1", "5-5@L 20-20@1", "", "0-4:1 5-5:0 6-9:1 20-20:0"},
     {"ours join there", "s1:0-9@K=0 a5-5=1 a7-7=1 a6-6=1", "5-7@L", "", "0-4:1 5-7:0 8-9:1"},
     {"it has gone", "s1:0-9@K=0 a5-5=1 s1=0 r5-5=1 a5-6=1", "5-6@1", "", "5-6:0"},
-    {"the lower half is remembered", "s2:0-9@9223372036854775807=0 f2 a0-9=1 a20-20=1",
-     "0-9@9223372036854775808 20-20@9223372036854775808", "", "0-9:0 20-20:0"},
+    {"a step is remembered", "s2:0-9@1099511627776=0 f2 a0-9=1 a20-20=1",
+     "0-9@1099511627777 20-20@1099511627778", "", "0-9:0 20-20:0"},
+    {"a leap is not", "s2:0-9@1099511627777=0 f2 a0-9=1 a20-20=1", "0-9@1 20-20@2", "", "0-9:0 20-20:0"},
+    {"nor the highest one", "s2:0-9@9223372036854775807=0 a5-5=1 f2 a0-3=1 a20-20=1",
+     "0-3@1 5-5@9223372036854775808 20-20@2", "", "0-3:0 5-5:0 20-20:0"},
+    {"who wins is known when forgotten", "a0-9=1 s2:0-9@5=1 f2", "", "0-9>2", ""},
     {"the upper one is not", "s2:0-9@9223372036854775808=0 f2 a0-9=1", "0-9@1", "", "0-9:0"},
     {"used up, lower id", "s1:0-0@M=0 a0-0=1", "0-0@L", "", "0-0:0"},
     {"used up, higher id", "s2:0-0@M=0 a0-9=L a1-9=1", "1-9@1", "", "0-0:2 1-9:0"},
@@ -193,7 +197,8 @@ static void print_lost(struct rig *r, char *out)
 
     *out = 0;
     while (phx__names_take_conflict(&r->names, &lost))
-        print_part(&out, start, lost.range.first, lost.range.last, '>', lost.winner);
+        print_part(&out, start, lost.range.first, lost.range.last, '>',
+                   phx__id_find(&r->ids, &lost.winner));
 }
 
 /* Walks the whole space from range to range. */
@@ -315,7 +320,7 @@ static void test_limit(void)
     ok(set(&r, 1, 0, c, count) == 1 && own_count(&r) == count, "100,000 holes, 100,000 pieces");
     while (phx__names_take_conflict(&r.names, &lost)) {
         if (lost.range.last == UINT64_MAX)
-            others += lost.range.first == 2 * (uint64_t)count && lost.winner == 1;
+            others += lost.range.first == 2 * (uint64_t)count && phx__id_find(&r.ids, &lost.winner) == 1;
         else
             holes += lost.range.first == lost.range.last && lost.range.first == 1 + 2 * holes;
     }

@@ -160,6 +160,31 @@ static void test_time_limit(void)
     ok(w->content_errors == 0 && world_free(w), "all is well");
 }
 
+static void test_time_limit_memory(void)
+{
+    /* Goal: the same without memory for it: then it ends later, and is freed all the same. Method: no
+     * allocation succeeds for two seconds. */
+    struct world *w = limited(0);
+    struct node *n = &w->node[0];
+    size_t used;
+
+    w->frozen = 1;
+    check(send_size(n, BIG, 2000000, 1, 500000, 0) == 0, "sent");
+    turns(w, 5, 1000);
+    used = n->mem.used;
+    n->mem.limit = used;
+    turns(w, 100, 20000);
+    n->mem.limit = 0;
+    turns(w, 100, 20000);
+    ok(w->token[1].result == PHX_EEXPIRED && w->token[1].count == 1, "it has expired, once");
+    cut(w, 0, 2);
+    ok(n->post.pending.bytes < 100 && used - n->mem.used >= 1900000, "%u bytes are pending, %u were freed",
+       (unsigned)n->post.pending.bytes, (unsigned)(used - n->mem.used));
+    w->frozen = 0;
+    turns(w, 500, 1000);
+    ok(seen[BIG] == 0 && n->post.pending.count == 0 && world_free(w), "nothing of it is left");
+}
+
 static void test_time_limit_half(void)
 {
     /* Goal: the same where half of the message has been acknowledged, or half came in its first form and the
@@ -260,6 +285,33 @@ static void test_little_room(void)
     }
 }
 
+static void test_large_beside(void)
+{
+    /* Goal: a message above what a neighbour may bring at once keeps no smaller one away that the neighbour
+     * brings, nor they it; of each kind there is as much as before. Method: 8 MiB, of which it may bring a
+     * 32nd: one of 4 MiB stops after its first fragment, some of 100,000 bytes begin; and the other way. */
+    int order;
+
+    for (order = 0; order < 2; order++) {
+        struct world *w = limited(8u << 20);
+        struct node *n = &w->node[2];
+        size_t small;
+        int i;
+
+        for (i = 0; i < 2 && order == 0; i++)
+            begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
+        for (i = 0; i < 4; i++)
+            begin_message(w, 10 + i, 1, SMALL, 50000, 100000);
+        small = n->post.recv.bytes - (order == 0 ? (size_t)1 << 20 : 0);
+        for (i = 0; i < 2 && order == 1; i++)
+            begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
+        ok(small == 200000 && n->post.recv.bytes == small + (1u << 20), "a large one and small ones: %u, %u",
+           (unsigned)small, (unsigned)n->post.recv.bytes);
+        turns(w, 130, PHX__SECOND);
+        ok(n->post.recv.bytes == 0 && world_free(w), "given up after a while");
+    }
+}
+
 static void test_slow(void)
 {
     /* Goal: a message that comes slowly comes, also when its retransmissions take most of the way; one that
@@ -297,9 +349,11 @@ int main(void)
     test_room_of_small();
     test_grown_tables();
     test_time_limit();
+    test_time_limit_memory();
     test_time_limit_half();
     test_little();
     test_little_room();
+    test_large_beside();
     test_slow();
     return test_end();
 }
