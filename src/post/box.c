@@ -595,9 +595,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     struct phx__message m;
 
     phx__post_flow_message(o, index, &m);
+    box_end(p, &m, result); /* the outcome holds the host's memory, the flow does not any more */
     for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
-    box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 
