@@ -29,10 +29,11 @@
  * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
  * the long run (rate.c).
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full; so it
- * is among those that can be reached, though many more were known and are dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
- * small to see. A node that has max_links links dials only hubs it lacks.
+ * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full; and
+ * it is full among those that can be reached, however many dead ones are known. Beyond that: hubs, nodes that
+ * somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for itself (target.c). The graph
+ * of picks is random: with 8 out of each it is connected but for a chance too small to see. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a

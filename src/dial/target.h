@@ -77,7 +77,8 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
-PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links);
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node,
+                                         uint32_t max_links);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
 /* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */

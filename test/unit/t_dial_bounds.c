@@ -76,8 +76,8 @@ static void test_give_way(void)
 static void test_dead_beyond(void)
 {
     /* Goal: the dead, however many are known, do not keep those that can be reached from a full mesh (promise
-     * 40); above max_links of these the picks do, and when some are lost again the mesh is full again. Method:
-     * 40 dead ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
+     * 40); above max_links of these only picks are dialled, until some are lost. Method: 40 dead
+     * ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
     int late, i, linked;
 
     for (late = 0; late < 2; late++) {
