@@ -146,6 +146,12 @@ struct phx__link_key {
     size_t size;
 };
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -161,6 +167,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
