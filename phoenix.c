@@ -54,6 +54,9 @@
 #endif
 
 #define PHX__COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* One of the two is computed twice. */
+#define PHX__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define PHX__MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* "No such node": node indices are dense, see struct phx__ids. The node itself is always 0. */
 #define PHX__NONE UINT32_MAX
@@ -157,6 +160,10 @@ PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
+/* Makes room for `more` items behind the `count` of a ring that begins at *first; *capacity is 0 or a power
+ * of two. 0 or PHX_ENOMEM, and then nothing changed. */
+PHX_PRIVATE int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count,
+                                   uint32_t *capacity, uint32_t more, size_t item);
 /* Gives memory back of an array that has far more room than it needs. */
 PHX_PRIVATE void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
@@ -823,7 +830,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
     uint32_t seq, card_version;
-    uint32_t have; /* version of the other's card that it has; 0: none */
+    uint32_t have; /* mark of the other's card that it has; 0: none */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -858,6 +865,7 @@ struct phx__beat {
     uint64_t around;      /* hash of the sender and its neighbours */
     uint32_t around_count;
     uint32_t echo_ms;     /* the sender's clock, low bits; a reply returns it */
+    uint64_t lost;        /* with SHRUNK: the hash of a neighbour lost; 0: of some that are not named */
 };
 
 struct phx__suspect {
@@ -1321,10 +1329,6 @@ struct phx__link_ops {
 };
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-struct phx__link_key {
-    const uint8_t *data;
-    size_t size;
-};
 
 struct phx__link_set {
     struct phx__mem *mem;
@@ -1333,7 +1337,7 @@ struct phx__link_set {
     const struct phx__link_ops *ops;
     phx *ctx; /* of the ops */
     const char *cluster;
-    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
@@ -1353,6 +1357,21 @@ struct phx__link_set {
     uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
+
+/* ---- place.c: large fragments that are read straight into the message they belong to */
+
+#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
+PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                      size_t size, size_t whole);
+/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
+ * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
+ * NULL, in the scratch. */
+PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
+                                     struct phx__block **out);
+/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
+PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
 
 #endif
 
@@ -1409,30 +1428,6 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 
 #endif
 
-/* ======== src/link/place.h ======== */
-/* place.h - large fragments that are read straight into the message they belong to. */
-#ifdef PHX_LINES
-#line 1 "src/link/place.h"
-#endif
-#ifndef PHX_LINK_PLACE_H
-#define PHX_LINK_PLACE_H
-/* include "link/state.h" */
-
-#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
-
-/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
-PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
-                                      size_t size, size_t whole);
-/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
- * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
- * NULL, in the scratch. */
-PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
-                                     struct phx__block **out);
-/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
-PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
-
-#endif
-
 /* ======== src/link/link.h ======== */
 /* link.h - the life of a link, and what comes in on it. */
 #ifdef PHX_LINES
@@ -1458,6 +1453,46 @@ PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
 /* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
 PHX_PRIVATE int phx__link_rested(struct phx__link *l);
+
+#endif
+
+/* ======== src/route/gap.h ======== */
+/* gap.h - by which losses the neighbourhoods of this node and of a neighbour differ, as far as is known. */
+#ifdef PHX_LINES
+#line 1 "src/route/gap.h"
+#endif
+#ifndef PHX_ROUTE_GAP_H
+#define PHX_ROUTE_GAP_H
+
+/* include "base/base.h" */
+/* include "base/id.h" */
+/* include "base/mem.h" */
+
+/* In struct phx__route_gap.at: the neighbour has lost this one, and we have not. Indices stay below it. */
+#define PHX__GAP_THEIRS 0x80000000u
+
+struct phx__route_gap {
+    uint32_t *at; /* whom we have lost and the neighbour has not named yet, or | PHX__GAP_THEIRS */
+    uint32_t count, capacity;
+    uint64_t hash; /* XOR of their hashes */
+};
+
+/* 1, or 0: not in it. */
+PHX_PRIVATE int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node);
+PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node);
+/* 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                                   uint32_t node);
+/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
+ * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
+                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
+PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
+
+/* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
+ * is PHX__NONE. */
+PHX_PRIVATE int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids,
+                                        uint64_t differs, uint32_t *but);
 
 #endif
 
@@ -1607,22 +1642,23 @@ PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx_
 #ifndef PHX_ROUTE_ROUTE_H
 #define PHX_ROUTE_ROUTE_H
 /* include "base/rnd.h" */
+/* include "route/gap.h" */
 /* include "route/table.h" */
 /* include "base/timer.h" */
 /* include "wire/link.h" */
 /* include "wire/route.h" */
 
 struct phx__route_ops {
-    void *ctx;
+    phx *ctx;
     /* Sends entries to a neighbour as one message. */
-    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    void (*update)(phx *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
-    size_t (*room)(void *ctx, uint32_t nbr);
-    void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
+    size_t (*room)(phx *ctx, uint32_t nbr);
+    void (*request)(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
-    void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
+    void (*beat)(phx *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
     /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
-    void (*summary)(void *ctx, uint32_t nbr, int reply);
+    void (*summary)(phx *ctx, uint32_t nbr, int reply);
 };
 
 /* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
@@ -1643,6 +1679,7 @@ struct phx__route_nbr {
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
+    struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -1650,6 +1687,13 @@ struct phx__route_nbr {
 struct phx__route_list {
     uint32_t *at;
     uint32_t count, capacity;
+};
+
+/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
+struct phx__route_lost {
+    uint64_t *at;
+    uint32_t count, capacity;
+    uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -1708,6 +1752,7 @@ struct phx__route {
     uint64_t neighbourhood; /* hash over this node and its neighbours */
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
+    struct phx__route_lost lost;
     int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
@@ -1835,7 +1880,7 @@ PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct 
 /* An own claim that lost. */
 struct phx__names_conflict {
     struct phx_range range;
-    uint32_t winner; /* node */
+    struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
 struct phx__names {
     struct phx__mem *mem;
@@ -1899,8 +1944,8 @@ struct phx__names_lost {
     struct phx__mem *mem;
     struct phx__names *names;
     /* When this node was found to have failed. Must not call back into this room. */
-    uint64_t (*since)(void *ctx, uint32_t node);
-    void *ctx;
+    uint64_t (*since)(phx *ctx, uint32_t node);
+    phx *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
@@ -1909,7 +1954,7 @@ struct phx__names_lost {
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,
-                                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+                                      uint64_t (*since)(phx *ctx, uint32_t node), phx *ctx);
 PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
 /* Turns the difference between what is lost and what was told into news. 0 or PHX_ENOMEM: ask again later. */
 PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
@@ -1933,16 +1978,17 @@ PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first
 /* include "base/id.h" */
 /* include "base/rnd.h" */
 /* include "base/timer.h" */
+/* include "wire/link.h" */
 
 /* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
-    void *ctx;
-    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
-    void (*heartbeat)(void *ctx, uint32_t node, int ask);
-    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
-    void (*suspect)(void *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
-    void (*probe)(void *ctx, uint32_t node);   /* node is unreachable: ask others about it */
-    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* the state changed */
+    phx *ctx;
+    /* Send a heartbeat with the contents of phx__detect_announce. PHX__BEAT_REPLY: request one in return. */
+    void (*heartbeat)(phx *ctx, uint32_t node, int flags);
+    void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
+    void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
+    void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* What the last accusation of a node rests upon. */
 enum phx__detect_ground {
@@ -2221,7 +2267,7 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took,
 /* include "base/timer.h" */
 
 #define PHX__DIAL_HUBS 64u
-#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond max_links */
+#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond the full mesh */
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
@@ -2254,18 +2300,19 @@ struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
     struct phx__timers *timers;
-    void *ctx;
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    phx *ctx;
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t reachable;            /* nodes that have addresses and a route */
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
-    struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond max_links; ascending scores */
-    uint32_t pick_count;
+    struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond the mesh; ascending scores */
+    uint32_t pick_count, picks_most; /* PHX__DIAL_PICKS, or 0 */
 };
 
 /* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
@@ -2273,7 +2320,9 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targe
                                                           const struct phx_address *a, uint32_t n);
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
-                                       const struct phx_address *a, uint32_t n, uint32_t max_links);
+                                       const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* At rest, and none any more. */
+PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
 PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
@@ -2290,10 +2339,12 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
+/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
+/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
+PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif
 
@@ -2310,7 +2361,8 @@ PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t
 /* include "dial/target.h" */
 
 struct phx__dial_limits {
-    uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_links; /* with so many only hubs are dialled */
+    uint32_t full_mesh; /* up to here every known node is dialled, beyond it a few; 0: none unasked */
     uint32_t max_dials; /* under way at once */
     uint64_t retry_min_us, retry_max_us;
     uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
@@ -2318,16 +2370,16 @@ struct phx__dial_limits {
 
 /* Only phx__dial_due calls dial. None of these may call back into this room, but for phx__dial_answered. */
 struct phx__dial_ops {
-    void *ctx;
+    phx *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
      * negative: failed at once with that reason. expect: the node that should answer, PHX__NONE if any. */
-    int (*dial)(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
+    int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
-    void (*abandon)(void *ctx, uint32_t slot);
+    void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
-    void (*ask)(void *ctx);
+    void (*ask)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__dial {
@@ -2347,13 +2399,14 @@ struct phx__dial {
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                               struct phx__timers *timers, struct phx__rnd *rnd,
-                               const uint64_t *now, const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
+/* That hub is one no more: it is not dialled, a link with it stays. PHX_ENOTFOUND: there is none. */
+PHX_PRIVATE int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);
@@ -2473,7 +2526,7 @@ struct phx__flow_record {
     uint32_t body_size;
     uint16_t head_size;
     uint8_t flags; /* PHX__DATA_*, and phx__message.tried from PHX__FLOW_TRIED on */
-    uint8_t gone;  /* withdrawn; the next sweep drops it */
+    uint8_t gone;  /* withdrawn, and not counted in bytes; the next sweep drops it */
     uint64_t token, limit;
     struct phx__box *box;
     struct phx__multicast *multicast;
@@ -2504,6 +2557,7 @@ struct phx__flow_out {
     uint64_t left;  /* the lowest that was never emitted */
     struct phx__flow_record *ring;
     uint32_t first, count, capacity; /* capacity: 0 or a power of two */
+    uint32_t gone, sweeps; /* records with `gone` set; how often they were dropped */
     struct phx__block *tail;         /* heads and small payloads are encoded here */
     uint32_t tail_size;
     size_t bytes;           /* of all records' frames */
@@ -2538,7 +2592,7 @@ PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
-PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o);
+PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off, whose blocks are the caller's to drop. */
@@ -2552,12 +2606,17 @@ PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int 
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
+/* How many records the message at index has. Index 0 may be in the middle of one. */
+PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
+/* Where the last message begins; count > 0. */
+PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
 /* Drops records index and above, from the end. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
 /* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
  * PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span);
-/* Drops the records with `gone` set, none of which was ever emitted, and closes the gaps. */
+/* Withdraws a record that was never emitted; sweep drops all of those, and closes the gaps. */
+PHX_PRIVATE void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index);
 PHX_PRIVATE void phx__post_flow_sweep(struct phx__flow_out *o);
 
 /* The receiving end. */
@@ -2580,6 +2639,48 @@ struct phx__flow_in {
 
 #endif
 
+/* ======== src/post/tokens.h ======== */
+/* tokens.h - where the messages with a token are, for who cancels. */
+#ifdef PHX_LINES
+#line 1 "src/post/tokens.h"
+#endif
+#ifndef PHX_POST_TOKENS_H
+#define PHX_POST_TOKENS_H
+/* include "base/map.h" */
+
+struct phx__queued; /* see store.h */
+
+struct phx__token_at {
+    struct phx__queued *queued; /* in a mailbox; or NULL: */
+    uint32_t node;              /* in the flow to this node, where it had this number */
+    uint32_t next;              /* another one with its token */
+    uint64_t number;
+};
+
+struct phx__tokens {
+    struct phx__mem *mem;
+    int made;         /* by phx__post_tokens_begin; 0: nothing below is */
+    struct phx__map heads;
+    struct phx__token_at *list;
+    uint32_t count, capacity;
+    uint32_t most;    /* entries, before it costs less to make the index anew */
+    uint64_t looks;   /* messages that were walked over to cancel others, since the start */
+};
+
+PHX_PRIVATE void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem);
+PHX_PRIVATE void phx__post_tokens_drop(struct phx__tokens *t);
+/* All messages with a token are added now, for which `count` things are walked over. */
+PHX_PRIVATE void phx__post_tokens_begin(struct phx__tokens *t, size_t count);
+/* Which place of the list it gets, while there is an index. Without memory the index ends. */
+PHX_PRIVATE uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token,
+                                          const struct phx__token_at *at);
+/* That message leaves its mailbox. */
+PHX_PRIVATE void phx__post_tokens_gone(struct phx__tokens *t, uint32_t place);
+/* Takes out the youngest with this token: 1, or 0. */
+PHX_PRIVATE int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__token_at *at);
+
+#endif
+
 /* ======== src/post/store.h ======== */
 /* store.h - mailboxes, one per name: queued messages, in order, and those who wait for room. */
 #ifdef PHX_LINES
@@ -2589,6 +2690,7 @@ struct phx__flow_in {
 #define PHX_POST_STORE_H
 /* include "base/ring.h" */
 /* include "post/flow.h" */
+/* include "post/tokens.h" */
 
 struct phx__post_peer; /* see state.h */
 
@@ -2599,7 +2701,8 @@ struct phx__waiter {
 };
 
 struct phx__queued {
-    struct phx__queued *next;
+    struct phx__queued *prev, *next;
+    uint32_t place; /* in phx__post_store.tokens */
     struct phx__message message; /* with a body of its own; a run that came back is one queued message */
 };
 
@@ -2650,6 +2753,7 @@ struct phx__post_store {
     uint32_t count, capacity;
     struct phx__map index;   /* name -> mailbox */
     struct phx__map waiting; /* names in some list of waiters */
+    struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
@@ -2677,9 +2781,9 @@ PHX_PRIVATE size_t phx__post_store_cost(size_t size);
 /* Queues a message behind `before`, NULL: in front of all. Holds m->body, or copies. NULL: no memory. */
 PHX_PRIVATE struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                                     struct phx__queued *before, const struct phx__message *m);
-/* Drops the one behind `before`, or the first. */
-PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b,
-                                      struct phx__queued *before);
+PHX_PRIVATE void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q);
+/* Notes where it is, for who cancels. */
+PHX_PRIVATE void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q);
 /* Takes out the first message, which may be the first of a run: its body is the caller's to drop. */
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);
@@ -2714,36 +2818,36 @@ struct phx__post_limits {
 };
 
 struct phx__post_ops {
-    void *ctx;
+    phx *ctx;
     const uint64_t *now; /* the caller's clock, which stands still during a call */
     /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
-    uint32_t (*owner)(void *ctx, uint64_t name);
+    uint32_t (*owner)(phx *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE. With *generation, its link's, it names a TCP stream. */
-    uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
+    uint32_t (*next)(phx *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
-    int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
-    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
+    int (*ack)(phx *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
-    void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
-    void (*writable)(void *ctx, uint64_t name);
+    void (*message)(phx *ctx, const struct phx_message *m);
+    void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
+    void (*writable)(phx *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
-    void (*wants)(void *ctx, uint32_t nbr);
+    void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
-    int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
+    int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
     /* The outcome for one member of a multicast; `left` outcomes follow. */
-    void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
+    void (*member)(phx *ctx, uint64_t token, uint64_t to, int result, size_t left);
     /* May be NULL, both. A message of several fragments begins (m->data is NULL): returns the application's
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
-    void *(*begin)(void *ctx, const struct phx_message *m);
-    void (*abandon)(void *ctx, void *buffer, size_t size);
+    void *(*begin)(phx *ctx, const struct phx_message *m);
+    void (*abandon)(phx *ctx, void *buffer, size_t size);
     /* So many messages without a token were lost since the last call, the last one to this name, because. */
-    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    void (*lost)(phx *ctx, uint32_t count, uint64_t to, int result);
     /* How often the application may be called before this is asked again; 0: not in this step, of which
      * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
-    uint32_t (*calls)(void *ctx, int share);
+    uint32_t (*calls)(phx *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2797,11 +2901,13 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
-    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it */
+    size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
+    int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
     struct phx__post_returns returns; /* of messages that came from it */
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
+    uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
     struct phx__waiter *waiters;
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
@@ -2901,6 +3007,9 @@ struct phx__post {
     struct phx__post_counters counters;
 };
 
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
+
 #endif
 
 /* ======== src/post/sched.h ======== */
@@ -2928,6 +3037,9 @@ PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
 PHX_PRIVATE void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch);
+/* May the neighbour that brings this message begin with that much memory of ours? */
+PHX_PRIVATE int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in,
+                                          size_t size);
 /* So much memory of ours is for the message that is being assembled. */
 PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size);
 /* That message, if there is one, is over; a link that still reads into it finds it retired. */
@@ -2990,6 +3102,9 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* May the application be called? done: how often it was in this phase of the step; once is always right. */
 PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
+/* When a message expires that was sent now with this time limit, 0: none. */
+PHX_PRIVATE uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us);
+
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;
@@ -3036,20 +3151,6 @@ PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif
 
-/* ======== src/post/multicast.h ======== */
-/* multicast.h - one message to many names. */
-#ifdef PHX_LINES
-#line 1 "src/post/multicast.h"
-#endif
-#ifndef PHX_POST_MULTICAST_H
-#define PHX_POST_MULTICAST_H
-/* include "post/box.h" */
-
-/* Accepts a message to many: to how many, or an error, and then nothing was accepted. */
-PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
-
-#endif
-
 /* ======== src/post/recv.h ======== */
 /* recv.h - frames that arrive: messages, acks, transit, and buffers of the application's. */
 #ifdef PHX_LINES
@@ -3091,7 +3192,6 @@ PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 #endif
 #ifndef PHX_POST_POST_H
 #define PHX_POST_POST_H
-/* include "post/multicast.h" */
 /* include "post/recv.h" */
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
@@ -3123,12 +3223,12 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 
 #define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
-    void *ctx;
+    phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
-    void (*changed)(void *ctx, const struct phx_key *keys, uint32_t count);
-    int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
-    int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
-    int (*random)(void *ctx, void *out, size_t size);
+    void (*changed)(phx *ctx, const struct phx_key *keys, uint32_t count);
+    int (*open_tls)(phx *ctx, int files); /* with the host's certificate files, or without */
+    int (*local)(phx *ctx, int handle, struct phx_address *out); /* our end of a stream */
+    int (*random)(phx *ctx, void *out, size_t size);
 };
 struct phx__node_keys {
     struct phx__mem *mem;
@@ -3211,12 +3311,6 @@ PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int
 #define PHX_NODE_ADDR_H
 /* include "wire/route.h" */
 
-struct phx__node_addr_ops {
-    void *ctx;
-    const struct phx_address *(*listener)(void *ctx, uint32_t i); /* where it listens; NULL: no more */
-    void (*moved)(void *ctx);                                     /* it is in a network that is new to it */
-    void (*agreed)(void *ctx, const struct phx_address *a);       /* two peers see it there, which is new */
-};
 /* A link that has come up. */
 struct phx__node_addr_link {
     const struct phx_id *id;            /* of the peer */
@@ -3228,10 +3322,11 @@ struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
 };
-struct phx__node_addr { /* begins as zero, but for the ops */
-    struct phx__node_addr_ops ops;
+struct phx__node_addr { /* begins as zero, but for these two */
+    phx *ctx;
+    const struct phx_address *(*listener)(phx *ctx, uint32_t i); /* where it listens; NULL: no more */
     struct phx_address at[PHX__CARD_ADDRESSES]; /* what others are told */
-    uint8_t count, learnt, changed;             /* learnt: bits of at, which give way */
+    uint8_t count, learnt;                      /* learnt: bits of at, which give way */
     uint64_t here[32];                          /* hashes of our ends of links, a ring */
     struct phx__observation observation[8];     /* not agreed upon, a ring */
     uint32_t here_count, observation_next;
@@ -3241,7 +3336,10 @@ struct phx__node_addr { /* begins as zero, but for the ops */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
 /* Can this link teach nothing? Then our end of it need not be found out. */
 PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
-/* here: our end of the link. 1: others are to be told of a new address. */
+/* What a link with our end `here` has taught: bits. */
+#define PHX__ADDR_NEW 1    /* others are to be told of a new address */
+#define PHX__ADDR_AGREED 2 /* ... the last one, at which two peers see this node */
+#define PHX__ADDR_MOVED 4  /* it is in a network that is new to it */
 PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                                      const struct phx_address *here);
 
@@ -3262,14 +3360,14 @@ struct phx__node_env {
     struct phx__ids *ids;
     struct phx__timers *timers;
     int hop_limit, relay;
-    void *ctx; /* of these functions, and of the brain's own */
+    phx *ctx; /* of these functions, and of the brain's own */
     /* The next hop towards this id, or PHX__NONE. */
-    uint32_t (*way)(void *ctx, const struct phx_id *id);
-    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
-     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    uint32_t (*way)(phx *ctx, const struct phx_id *id);
+    /* Queues a frame for this neighbour (PHX__NONE: nobody), made by phx__wire_link_put. Only a SUSPECT is
+     * added to a long queue. 1 if there was a link to queue it on. */
+    int (*send)(phx *ctx, uint32_t nbr, int type, int flags, int hops, const void *body);
     /* 1, and which life of a node is known, and its number (NULL: not asked for); or 0. */
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    int (*life)(phx *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
 };
 
 #endif
@@ -3286,13 +3384,13 @@ struct phx__node_env {
 /* include "wire/route.h" */
 
 struct phx__node_suspect_ops {
-    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
-    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    uint32_t (*neighbour)(phx *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
+    int (*is_busy)(phx *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(phx *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
-    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
-    void (*alive)(void *ctx, uint32_t node);
-    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+    int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(phx *ctx, uint32_t node);
+    void (*refute)(phx *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
 };
 struct phx__node_suspect_rumour { /* the last one about a node */
     uint64_t incarnation, at; /* about which life, when */
@@ -3340,12 +3438,12 @@ PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t 
 
 struct phx__node_handover_ops {
     /* The first stretch of *range that node holds by a claim up to this epoch: 1 and *out; 0; PHX_ENOMEM. */
-    int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+    int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                 struct phx_range *out);
-    void (*release)(void *ctx, const struct phx_range *range);
+    void (*release)(phx *ctx, const struct phx_range *range);
     /* Assumes the names and tells the host, which may call anything. 0: this node takes no more. */
-    int (*take)(void *ctx, const struct phx_range *range, const struct phx_id *giver);
-    void (*end)(void *ctx, uint32_t ranges); /* so many ranges have lost their heir */
+    int (*take)(phx *ctx, const struct phx_range *range, const struct phx_id *giver);
+    void (*end)(phx *ctx, uint32_t ranges); /* so many ranges have lost their heir */
 };
 struct phx__node_handover_item {
     struct phx_range range;
@@ -3393,10 +3491,10 @@ PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const s
 /* include "node/env.h" */
 
 struct phx__node_trace_ops {
-    int (*random)(void *ctx, uint64_t *out); /* 0, or no random numbers are to be had */
-    int (*distance)(void *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known, or PHX__NONE */
-    int (*why)(void *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
-    void (*done)(void *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes */
+    int (*distance)(phx *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known, or PHX__NONE */
+    int (*why)(phx *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
+    void (*done)(phx *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
 };
 struct phx__node_trace_item {
     struct phx_trace out; /* what the host is told; out.hops is `hops`, result counts with end */
@@ -3480,6 +3578,7 @@ struct phx__deferred_dial {
 struct phx__door {
     uint32_t room;     /* links of all kinds, by what descriptors there were; 0: not known */
     uint32_t waiting;  /* links that wait for their turn with TLS */
+    uint32_t guests;   /* links that were accepted beyond the limit */
     uint64_t short_at; /* when descriptors ran out last, or more were tried, and when to try more */
     uint64_t more_after;
     uint64_t paid_at;  /* when the processor that strangers' TLS has cost is paid for */
@@ -3612,11 +3711,11 @@ struct phx {
 PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
-PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+PHX_PRIVATE int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body);
+PHX_PRIVATE int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap);
 
 /* door.c: when there is room for a stranger's link (0: now); descriptors have run out; is there no room for a
  * link that this node, or PHX__NONE, dialled; the link that goes, as there are too many of strangers or in
@@ -3624,6 +3723,8 @@ PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx_
 PHX_PRIVATE uint64_t phx__node_door_room_at(const phx *p);
 PHX_PRIVATE void phx__node_door_is_short(phx *p);
 PHX_PRIVATE int phx__node_door_is_full(const phx *p, uint32_t node);
+/* This link comes up, or was up and goes; before links.up says so. */
+PHX_PRIVATE void phx__node_door_passes(phx *p, const struct phx__link *l, int in);
 PHX_PRIVATE struct phx__link *phx__node_door_goes(phx *p, int stranger);
 PHX_PRIVATE uint64_t phx__node_door_due(phx *p);
 /* Must it wait for its turn to begin with TLS? Whose turn is it; NULL: not before *next. It took so long. */
@@ -3654,12 +3755,11 @@ PHX_PRIVATE void phx__node_step_let_go(phx *p);
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Text for people, at most capacity bytes with the final NUL. */
+/* Text for people, at most capacity bytes with the final NUL. It begins with size 0. */
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
 };
-PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
 /* In a format %s is a string and %u a uint64_t; nothing else. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
@@ -3681,7 +3781,7 @@ PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *ou
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
 PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
-PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
+PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -3689,7 +3789,7 @@ PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
-PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */
 
@@ -3705,7 +3805,7 @@ PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
 /* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
-PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
+PHX_PRIVATE uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out);
 
 #endif
 
@@ -3725,9 +3825,9 @@ PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
 
 /* For dial. */
-PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
+PHX_PRIVATE int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect,
                                      const struct phx_address *to);
-PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE void phx__node_links_abandon(phx *p, uint32_t attempt);
 PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
@@ -3805,6 +3905,10 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 /* From this many items on an array grows by an eighth instead of by half: at most an eighth of a large node's
  * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
+
+#define MEM_RING_FIRST 8u
+/* The last doubling ends here, so sizes never wrap. */
+#define MEM_RING_MOST ((uint32_t)1 << 31)
 
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
@@ -3888,16 +3992,14 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
         phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
-    p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
-    if (p == NULL && m->spare_bytes > 0) {
+    if ((p = m->alloc.alloc(m->alloc.world, old, old_size, new_size)) == NULL && m->spare_bytes > 0) {
         phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
         return NULL;
     m->used = m->used - old_size + new_size;
-    if (m->used > m->peak)
-        m->peak = m->used;
+    m->peak = PHX__MAX(m->used, m->peak);
     return p;
 }
 
@@ -3938,18 +4040,16 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
-    uint32_t i;
     void *p;
 
     size = mem_rounded(size);
-    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
-        p = m->spare[i].p;
         m->spare[i].size = 0;
         m->spare_bytes -= size;
         m->spare_uses++;
-        return p;
+        return m->spare[i].p;
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -3961,14 +4061,10 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
     uint32_t i;
 
     size = mem_rounded(size);
-    if (size < MEM_LARGE || size > m->spare_most) {
-        m->large -= size;
-        phx__mem_put(m, p, size);
-        return;
-    }
-    if (size > m->spare_most - m->spare_bytes)
+    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
+    if (i == 0 && size > m->spare_most - m->spare_bytes)
         phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
@@ -3983,9 +4079,7 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    uint32_t i;
-
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
@@ -4003,8 +4097,7 @@ void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
         return;
     need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
     memcpy(&old, array, sizeof old);
-    less = phx__mem_resize(m, old, *capacity * item, need * item);
-    if (less == NULL)
+    if ((less = phx__mem_resize(m, old, *capacity * item, need * item)) == NULL)
         return;
     memcpy(array, &less, sizeof less);
     *capacity = need;
@@ -4020,24 +4113,48 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     PHX_ASSERT(item > 0);
     if (need <= *capacity)
         return 0;
-    if (more < need)
-        more = need;
-    if (more < MEM_FIRST_ITEMS)
-        more = MEM_FIRST_ITEMS;
-    if (more > UINT32_MAX)
-        more = UINT32_MAX;
+    more = PHX__MAX(more, need);
+    more = PHX__MAX(more, MEM_FIRST_ITEMS);
+    more = PHX__MIN(more, UINT32_MAX);
     if (more > SIZE_MAX / item)
         return PHX_ENOMEM;
     new_size = (size_t)more * item;
     /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing rules;
      * copying its bytes does not, and costs nothing once compiled. */
     memcpy(&old, array, sizeof old);
-    new_array = phx__mem_resize(m, old, old_size, new_size);
-    if (new_array == NULL)
+    if ((new_array = phx__mem_resize(m, old, old_size, new_size)) == NULL)
         return PHX_ENOMEM;
     memset((char *)new_array + old_size, 0, new_size - old_size);
     memcpy(array, &new_array, sizeof new_array);
     *capacity = (uint32_t)more;
+    return 0;
+}
+
+/* A plain resize would not do: the part that wrapped around would have to move. */
+int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count, uint32_t *capacity,
+                       uint32_t more, size_t item)
+{
+    uint32_t size = *capacity > 0 ? *capacity : MEM_RING_FIRST, front = *capacity - *first;
+    char *old, *larger;
+
+    if (more <= *capacity - count)
+        return 0;
+    if (more > MEM_RING_MOST / item - count)
+        return PHX_ENOMEM;
+    while (size < count + more)
+        size *= 2;
+    if ((larger = phx__mem_get(m, size * item)) == NULL)
+        return PHX_ENOMEM;
+    memcpy(&old, ring, sizeof old);
+    front = front < count ? front : count;
+    if (count > 0) {
+        memcpy(larger, old + *first * item, front * item);
+        memcpy(larger + front * item, old, (count - front) * item);
+    }
+    phx__mem_put(m, old, *capacity * item);
+    memcpy(ring, &larger, sizeof larger);
+    *first = 0;
+    *capacity = size;
     return 0;
 }
 
@@ -4102,18 +4219,16 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 static int map_double(struct phx__map *m)
 {
     struct phx__map bigger = *m;
-    uint32_t i;
     size_t size;
 
     if (m->capacity >= MAP_MOST)
         return PHX_ENOMEM;
     bigger.capacity = m->capacity == 0 ? MAP_FIRST : m->capacity * 2;
     size = bigger.capacity * sizeof *m->slots;
-    bigger.slots = phx__mem_get(m->mem, size);
-    if (bigger.slots == NULL)
+    if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
             bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
     }
@@ -4124,8 +4239,7 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
-    memset(m, 0, sizeof *m);
-    m->mem = mem;
+    *m = (struct phx__map){ .mem = mem };
 }
 
 void phx__map_free(struct phx__map *m)
@@ -4152,8 +4266,7 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i].key = key;
-    m->slots[i].value = value;
+    m->slots[i] = (struct phx__map_slot){ key, value };
     m->count++;
     return 0;
 }
@@ -4303,25 +4416,16 @@ static void timer_seat(struct phx__timers *t, size_t position, uint32_t handle)
     t->at[handle].position = (uint32_t)position;
 }
 
-/* Moves the timer at `position` towards the top until its parent is earlier. Others are moved into the hole
- * it leaves, and it is seated once, at the end: half the writes of swapping. */
-static void timer_rise(struct phx__timers *t, size_t position)
+/* Moves a timer towards the top until its parent is earlier, or towards the bottom until both children are
+ * later. Others are moved into the hole it leaves, and it is seated once, at the end. */
+static void timer_settle(struct phx__timers *t, uint32_t handle)
 {
-    uint32_t handle = t->heap[position];
+    size_t position = t->at[handle].position, child;
 
     while (position > 0 && timer_is_earlier(t, handle, t->heap[(position - 1) / 2])) {
         timer_seat(t, position, t->heap[(position - 1) / 2]);
         position = (position - 1) / 2;
     }
-    timer_seat(t, position, handle);
-}
-
-/* Moves it towards the bottom until both children are later. */
-static void timer_sink(struct phx__timers *t, size_t position)
-{
-    uint32_t handle = t->heap[position];
-    size_t child;
-
     while ((child = 2 * position + 1) < t->heap_count) {
         if (child + 1 < t->heap_count && timer_is_earlier(t, t->heap[child + 1], t->heap[child]))
             child++;
@@ -4331,13 +4435,6 @@ static void timer_sink(struct phx__timers *t, size_t position)
         position = child;
     }
     timer_seat(t, position, handle);
-}
-
-/* Whichever way it has to go. At most one of the two moves it. */
-static void timer_settle(struct phx__timers *t, uint32_t handle)
-{
-    timer_rise(t, t->at[handle].position);
-    timer_sink(t, t->at[handle].position);
 }
 
 void phx__timer_init(struct phx__timers *t, struct phx__mem *mem)
@@ -4402,12 +4499,10 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 void phx__timer_fit(struct phx__timers *t)
 {
-    uint32_t h;
-
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
     t->free_list = PHX__NONE;
-    for (h = t->count; h-- > 0;) {
+    for (uint32_t h = t->count; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;
@@ -4530,10 +4625,9 @@ static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
              g = state[6], h = state[7], w[64], t1, t2;
-    int i;
 
     sha_schedule(w, p);
-    for (i = 0; i < 64; i += 8) {
+    for (int i = 0; i < 64; i += 8) {
         SHA_ROUND(a, b, c, d, e, f, g, h, i);
         SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
         SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
@@ -4607,7 +4701,6 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
-    size_t i;
 
     memset(pad, 0, sizeof pad);
     if (size > sizeof pad) {
@@ -4617,11 +4710,11 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     } else if (size > 0) {
         memcpy(pad, key, size);
     }
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36; /* ipad */
     phx__sha_init(&h->inner);
     phx__sha_add(&h->inner, pad, sizeof pad);
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);
@@ -4680,19 +4773,11 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
  * callback may push to the very queue that is being emptied. */
 /* include "base/buf.h" */
 
-/* The first ring of a queue. Most queues of an idle node hold nothing; those in use hold a few blocks,
- * because small frames share one. */
-#define BUF_RING_FIRST 8u
-/* The last doubling ends here: 3 GiB of slices, or 1.5 where pointers have 32 bits, so sizes never wrap. */
-#define BUF_RING_MOST (1u << 27)
-
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    r->p = data;
-    r->left = size;
-    r->bad = 0;
+    *r = (struct phx__reader){ data, size, 0 };
 }
 
 const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
@@ -4756,9 +4841,8 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
 void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
@@ -4780,10 +4864,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
-    w->data = data;
-    w->size = 0;
-    w->capacity = capacity;
-    w->bad = 0;
+    *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
 
 /* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
@@ -4834,27 +4915,19 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
-static void buf_store_u64(uint8_t *p, uint64_t v)
+void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
 {
-    buf_store_u32(p, (uint32_t)v);
-    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    uint8_t *p = buf_claim(w, 8 * count);
+
+    for (; p != NULL && count > 0; p += 8, v++, count--) {
+        buf_store_u32(p, (uint32_t)*v);
+        buf_store_u32(p + 4, (uint32_t)(*v >> 32));
+    }
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8);
-
-    if (p != NULL)
-        buf_store_u64(p, v);
-}
-
-void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
-{
-    uint8_t *p = buf_claim(w, 8 * count);
-    size_t i;
-
-    for (i = 0; p != NULL && i < count; i++)
-        buf_store_u64(p + 8 * i, v[i]);
+    phx__buf_put_u64s(w, &v, 1);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4863,8 +4936,7 @@ void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
 
     if (size == 0)
         return; /* data may be NULL, and so may a writer's without capacity */
-    p = buf_claim(w, size);
-    if (p != NULL)
+    if ((p = buf_claim(w, size)) != NULL)
         memcpy(p, data, size);
 }
 
@@ -4915,9 +4987,7 @@ struct phx__block *phx__buf_block_hold(struct phx__block *b)
 
 static void buf_released(const void *data, size_t size, void *arg)
 {
-    (void)data;
-    (void)size;
-    (void)arg;
+    (void)data, (void)size, (void)arg;
 }
 
 void phx__buf_block_retire(struct phx__block *b)
@@ -4942,12 +5012,12 @@ void phx__buf_block_drop(struct phx__block *b)
         return;
     /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
     last = *b;
-    if (last.release == NULL)
+    if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
-    else
+    } else {
         phx__mem_put(last.mem, b, sizeof *b);
-    if (last.release != NULL)
         last.release(last.data, last.capacity, last.arg);
+    }
 }
 
 int phx__buf_place_is_open(const struct phx__place *p)
@@ -4968,30 +5038,9 @@ static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
     return &q->ring[(q->first + index) & (q->capacity - 1)];
 }
 
-static int buf_ring_double(struct phx__slices *q)
-{
-    uint32_t capacity = q->capacity == 0 ? BUF_RING_FIRST : q->capacity * 2, i;
-    struct phx__slice *ring;
-
-    if (capacity > BUF_RING_MOST)
-        return PHX_ENOMEM;
-    /* A plain resize would not do: the part that wrapped around would have to move. */
-    ring = phx__mem_get(q->mem, capacity * sizeof *ring);
-    if (ring == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < q->count; i++)
-        ring[i] = *buf_slice(q, i);
-    phx__mem_put(q->mem, q->ring, q->capacity * sizeof *ring);
-    q->ring = ring;
-    q->first = 0;
-    q->capacity = capacity;
-    return 0;
-}
-
 void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
 {
-    memset(q, 0, sizeof *q);
-    q->mem = mem;
+    *q = (struct phx__slices){ .mem = mem };
 }
 
 void phx__buf_slices_free(struct phx__slices *q)
@@ -5000,6 +5049,11 @@ void phx__buf_slices_free(struct phx__slices *q)
     PHX_ASSERT(q->count == 0);
     phx__mem_put(q->mem, q->ring, q->capacity * sizeof *q->ring);
     phx__buf_slices_init(q, q->mem);
+}
+
+int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
+{
+    return phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
 }
 
 int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size)
@@ -5019,18 +5073,10 @@ int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint
             return 0;
         }
     }
-    if (q->count == q->capacity && buf_ring_double(q) != 0)
+    if (phx__buf_slices_reserve(q, 1) != 0)
         return PHX_ENOMEM;
     *buf_slice(q, q->count++) = (struct phx__slice){ phx__buf_block_hold(b), data, size };
     q->bytes += size;
-    return 0;
-}
-
-int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
-{
-    while (q->capacity - q->count < more)
-        if (buf_ring_double(q) != 0)
-            return PHX_ENOMEM;
     return 0;
 }
 
@@ -5111,9 +5157,7 @@ uint64_t phx__id_hash(const struct phx_id *id)
 
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
-    memset(ids, 0, sizeof *ids);
-    ids->mem = mem;
-    ids->limit = limit;
+    *ids = (struct phx__ids){ .mem = mem, .limit = limit };
 }
 
 void phx__id_free(struct phx__ids *ids)
@@ -5143,14 +5187,9 @@ uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
+    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
 
-    if (ids->slot_capacity == 0)
-        return PHX__NONE;
-    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
-        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
-            return ids->slots[i].index;
-    return PHX__NONE;
+    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
 }
 
 /* A table of another size. 0 or PHX_ENOMEM. */
@@ -5159,8 +5198,7 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    slots = phx__mem_get(ids->mem, size * sizeof *slots);
-    if (slots == NULL)
+    if ((slots = phx__mem_get(ids->mem, size * sizeof *slots)) == NULL)
         return PHX_ENOMEM;
     memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
     for (i = 0; i < old; i++) {
@@ -5174,14 +5212,6 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
-}
-
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
-{
-    uint32_t old = ids->slot_capacity;
-
-    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -5200,22 +5230,10 @@ static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
     ids->slots[hole].index = PHX__NONE;
 }
 
-/* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added rarely;
- * a free list would give the latest index instead of the lowest. */
-static uint32_t id_lowest_free(const struct phx__ids *ids)
-{
-    const uint8_t *hole;
-
-    if (ids->count == ids->size)
-        return ids->size;
-    hole = memchr(ids->used, 0, ids->size);
-    return (uint32_t)(hole - ids->used);
-}
-
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot;
+    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -5226,14 +5244,18 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     }
     if (ids->count >= ids->limit)
         return PHX_ELIMIT;
-    i = id_lowest_free(ids);
+    /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
+     * rarely; a free list would give the latest index instead of the lowest. */
+    i = ids->size;
+    if (ids->count < i)
+        i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || id_more_slots(ids) != 0)
+        || (ids->count >= old / 4 * 3 /* full */
+            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
     slot = id_slot(ids, hash);
-    ids->slots[slot].tag = (uint32_t)hash;
-    ids->slots[slot].index = i;
+    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -5271,9 +5293,8 @@ uint32_t phx__id_fit(struct phx__ids *ids)
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i;
 
-    for (i = 0; i < sizeof id->b; i++) {
+    for (size_t i = 0; i < sizeof id->b; i++) {
         out[2 * i] = digits[id->b[i] >> 4];
         out[2 * i + 1] = digits[id->b[i] & 15];
     }
@@ -5326,9 +5347,8 @@ static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    c = (char)(c | 0x20); /* lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
@@ -5409,8 +5429,7 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
     /* "::" stands for at least one group. */
     if (gap == SIZE_MAX ? n != 16 : n > 14)
         return 0;
-    if (gap == SIZE_MAX)
-        gap = n;
+    gap = PHX__MIN(gap, n);
     memset(ip, 0, 16);
     memcpy(ip, got, gap);
     memcpy(ip + 16 - (n - gap), got + gap, n - gap);
@@ -5419,12 +5438,10 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
 
 int phx__addr_numeric(const char *host, struct phx_address *out)
 {
-    struct phx_address a;
-
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
-    memset(&a, 0, sizeof a);
-    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    struct phx_address a = { .family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4 };
+
     if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
         return PHX_EADDRESS;
     *out = a;
@@ -5517,18 +5534,16 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 
 int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p;
+    struct phx__parsed p = { .path = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
     memset(out, 0, sizeof *out);
-    memset(&p, 0, sizeof p);
     if (text == NULL || strstr(text, "://") == NULL)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        n = addr_path_length(text + 7, sizeof p.path);
-        if (n == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
@@ -5581,9 +5596,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
 
 static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             addr_put_text(w, ".");
         addr_put_number(w, ip[i], 10);
@@ -5747,13 +5760,11 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
 int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
-    struct phx_address got;
+    struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
     int good = 1;
 
     memset(a, 0, sizeof *a);
-    memset(&got, 0, sizeof got);
-    got.family = phx__buf_get_u8(r);
     if (got.family == PHX_IPV4 + ADDR_TLS || got.family == PHX_IPV6 + ADDR_TLS) {
         got.tls = 1;
         got.family = (uint8_t)(got.family - ADDR_TLS);
@@ -5801,10 +5812,7 @@ int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
 {
     PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    l->mem = mem;
-    l->salt = salt;
-    l->count = count;
-    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    *l = (struct phx__ratelimit){ mem, phx__mem_zero(mem, (count + 1) * sizeof *l->buckets), count, salt };
     return l->buckets == NULL ? PHX_ENOMEM : 0;
 }
 
@@ -5828,11 +5836,8 @@ static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
 uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
 {
     uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
+    uint16_t number = with_port ? a->port : 0;
+    const uint8_t port[3] = { (uint8_t)number, (uint8_t)(number >> 8), !with_port }; /* on all machines */
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = ratelimit_hash(h, a->path, strlen(a->path));
@@ -5863,14 +5868,9 @@ static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit 
     return NULL;
 }
 
-/* Does bucket a make room before bucket b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
-                          uint64_t now)
+static int ratelimit_stays(const struct phx__ratelimit_bucket *b, uint64_t now)
 {
-    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
-    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+    return b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
 }
 
 static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
@@ -5881,11 +5881,12 @@ static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, 
     if (bucket != NULL)
         return bucket;
     bucket = &l->buckets[first];
-    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&l->buckets[i], bucket, now))
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++) { /* a free one is at 0 */
+        int stays = ratelimit_stays(bucket, now), other = ratelimit_stays(&l->buckets[i], now);
+        if (other != stays ? stays : l->buckets[i].paid_at < bucket->paid_at)
             bucket = &l->buckets[i];
-    memset(bucket, 0, sizeof *bucket);
-    bucket->key = key;
+    }
+    *bucket = (struct phx__ratelimit_bucket){ key, 0, 0 };
     return bucket;
 }
 
@@ -6338,13 +6339,11 @@ void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, con
 int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
 {
     struct phx__reader r;
-    uint32_t i;
 
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
         return PHX_EPROTO;
-    c->count = phx__buf_get_u16(&r);
-    if (c->count == 0 || c->count > PHX__CAST_LINES)
+    if ((c->count = phx__buf_get_u16(&r)) == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
     phx__wire_get_fields(&r, wire_cast_common, WIRE_COMMON_FIELDS(f->flags), &c->common);
@@ -6353,7 +6352,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
         || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
-    for (i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++)
         if (phx__buf_load_u64(c->lines + i * wire_cast_line_size(f->flags) + WIRE_EPOCH_AT) == 0)
             return PHX_EPROTO;
     return 0;
@@ -6435,12 +6434,11 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 static int wire_returns_fit(const struct phx__ack *a)
 {
     struct phx__return t, before = { 0, 0, 0 };
-    uint32_t i;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
-    for (i = 0; i < a->return_count; i++) {
+    for (uint32_t i = 0; i < a->return_count; i++) {
         phx__wire_data_return(a, i, &t);
         if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;
@@ -6524,22 +6522,10 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
-static int wire_address_is_good(const struct phx_address *a)
-{
-    uint8_t data[WIRE_ADDRESS_MAX];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__addr_put(&w, a);
-    return !w.bad && data[0] != 0;
-}
-
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint32_t i;
-    uint8_t good = 0;
+    size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
@@ -6547,15 +6533,19 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (i = 0; i < head->address_count; i++)
-        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
-    phx__buf_put_u8(w, good);
-    for (i = 0; i < head->address_count; i++) {
-        if (wire_address_is_good(&head->address[i]))
-            phx__addr_put(w, &head->address[i]);
+    at = w->size;
+    phx__buf_put_u8(w, 0); /* how many addresses, when it is known */
+    for (uint32_t i = 0; i < head->address_count; i++) {
+        size_t before = w->size;
+
+        phx__addr_put(w, &head->address[i]);
+        if (!w->bad && w->data[before] != 0)
+            w->data[at]++;
+        else
+            w->size = before; /* "none" in our card would cost us every link */
     }
     phx__buf_put_u32(w, head->claim_count);
-    for (i = 0; i < head->claim_count; i++) {
+    for (uint32_t i = 0; i < head->claim_count; i++) {
         phx__buf_put_u64(w, claims[i].first);
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
@@ -6567,10 +6557,9 @@ static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
     struct phx__claim c, before = {0, 0, 0};
-    uint32_t i;
 
     phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    for (i = 0; i < card->claim_count; i++) {
+    for (uint32_t i = 0; i < card->claim_count; i++) {
         wire_get_claim(&r, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
@@ -6582,9 +6571,7 @@ static int wire_claims_are_sound(const struct phx__card *card)
 
 int phx__wire_route_label_is_sound(const char *label, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;
@@ -6795,8 +6782,9 @@ static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
     PHX__NUMBER(phx__beat, next_ms), PHX__NUMBER(phx__beat, digest), PHX__NUMBER(phx__beat, around),
-    PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms),
+    PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms), PHX__NUMBER(phx__beat, lost),
 };
+#define WIRE_BEAT_SHRUNK 1u /* fields at its end that only one with SHRUNK has */
 
 static const struct phx__field wire_suspect[] = {
     PHX__BYTES(phx__suspect, id), PHX__NUMBER(phx__suspect, incarnation), PHX__NUMBER(phx__suspect, seq),
@@ -6844,8 +6832,9 @@ static const struct wire_format {
 static size_t wire_field_count(int type, int flags)
 {
     int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
+    int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
 
-    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : 0);
+    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)
@@ -6956,8 +6945,7 @@ static const struct os_errno {
 
 int phx__os_poll_error(int theirs)
 {
-    size_t i;
-    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+    for (size_t i = 0; i < PHX__COUNT(os_errnos); i++)
         if (os_errnos[i].theirs == theirs)
             return os_errnos[i].ours;
     return PHX_EIO; /* nothing a caller could act upon */
@@ -7000,11 +6988,8 @@ int phx__os_poll_watch(void *world, int handle, int events)
     struct os_world *w = (struct os_world *)world;
     uint32_t i = (uint32_t)handle;
     int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    struct epoll_event e;
-    memset(&e, 0, sizeof e);
-    e.data.fd = handle;
-    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
-               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    struct epoll_event e = { .data = { .fd = handle } };
+    e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (i < w->known_capacity)
         w->known[i] = events != 0;
     if (events == 0) {
@@ -7044,8 +7029,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = phx__os_poll_high(kqueue());
-    if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
+    if ((w->queue = phx__os_poll_high(kqueue())) < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
 }
@@ -7064,9 +7048,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
-    if (err == 0)
-        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
-    return err;
+    return err != 0 ? err : os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
 }
 
 typedef struct kevent os_event;
@@ -7134,47 +7116,29 @@ void phx__os_poll_close(struct os_world *w)
     phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
 }
 
-/* The last entry moves into the gap. */
-static void os_unwatch(struct os_world *w, uint32_t handle)
-{
-    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
-    if (slot == 0)
-        return;
-    w->polled[slot - 1] = w->polled[--w->polled_count];
-    w->slots[w->polled[slot - 1].fd] = slot;
-    w->slots[handle] = 0; /* after the line above: the last may be the one */
-}
-
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    struct pollfd *p;
-    int err;
+    uint32_t slot = handle >= 0 && (uint32_t)handle < w->slots_capacity ? w->slots[handle] : 0;
     if (handle < 0)
         return PHX_EINVAL;
     if (events == 0) {
-        os_unwatch(w, (uint32_t)handle);
+        if (slot == 0)
+            return 0;
+        w->polled[slot - 1] = w->polled[--w->polled_count]; /* the last entry moves into the gap */
+        w->slots[w->polled[slot - 1].fd] = slot;
+        w->slots[handle] = 0; /* after the line above: the last may be the one */
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
-    if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
-    if (err != 0)
-        return err;
+    if (phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots)
+        || phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled))
+        return PHX_ENOMEM;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
-    p = &w->polled[w->slots[handle] - 1];
-    p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
-    p->revents = 0; /* of an earlier owner of the place */
+    w->polled[w->slots[handle] - 1] = (struct pollfd){ /* revents: of an earlier owner of the place */
+        .fd = handle, .events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0))
+    };
     return 0;
-}
-
-static int os_polled_events(short e)
-{
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
 }
 
 /* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
@@ -7184,18 +7148,19 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     uint32_t seen, at = w->start;
     int count = 0, n;
     capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
-    n = poll(w->polled, (nfds_t)w->polled_count, 0);
-    if (n < 0)
+    if ((n = poll(w->polled, (nfds_t)w->polled_count, 0)) < 0)
         return errno == EINTR ? 0 : phx__os_poll_error(errno); /* level-triggered: nothing is lost */
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        int e, failed;
         if (at == 0 || at >= w->polled_count)
             at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
+        if ((e = w->polled[at].revents) == 0)
             continue;
+        failed = e & (POLLERR | POLLHUP | POLLNVAL);
         out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
+        out[count++].events = (e & POLLIN || failed ? PHX_READ : 0) | (e & POLLOUT || failed ? PHX_WRITE : 0);
     }
     w->start = at;
     return count;
@@ -7362,9 +7327,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6:
-        os_unpack_v6(&in->v6, out);
-        return 0;
+    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)
@@ -7381,25 +7344,21 @@ static int os_local(void *world, int handle, struct phx_address *out)
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
-    if (getsockname(handle, &a.any, &size) != 0)
-        return phx__os_poll_error(errno);
-    return os_unpack(&a, size, out);
+    return getsockname(handle, &a.any, &size) != 0 ? phx__os_poll_error(errno) : os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors */
 
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL);
+    int flags = fcntl(fd, F_GETFL), on = 1;
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    {
-        int on = 1;
-        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
-            return phx__os_poll_error(errno);
-    }
+    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+        return phx__os_poll_error(errno);
 #endif
+    (void)on;
     return 0;
 }
 
@@ -7408,16 +7367,15 @@ static int os_prepare(int fd)
 void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
+    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)limit;
 #ifdef TCP_USER_TIMEOUT
-    {
-        unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
-    }
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif
 }
 
@@ -7549,9 +7507,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
     if (lstat(a->un.sun_path, &made) != 0)
         return phx__os_poll_error(errno);
     p = &w->paths[w->paths_count++];
-    p->handle = fd;
-    p->device = made.st_dev;
-    p->inode = made.st_ino;
+    *p = (struct os_path){ fd, made.st_dev, made.st_ino, "" };
     memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
     return 0;
 }
@@ -7574,15 +7530,15 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
-        ;
-    if (i == w->paths_count)
+    for (uint32_t i = 0; i < w->paths_count; i++) {
+        const struct os_path *p = &w->paths[i];
+        if (p->handle != handle)
+            continue;
+        if (lstat(p->path, &now) == 0 && now.st_ino == p->inode && now.st_dev == p->device)
+            (void)unlink(p->path);
+        w->paths[i] = w->paths[--w->paths_count];
         return;
-    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
-        && now.st_dev == w->paths[i].device)
-        (void)unlink(w->paths[i].path);
-    w->paths[i] = w->paths[--w->paths_count];
+    }
 }
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
@@ -7661,8 +7617,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
-        fd = os_accept_fit(listener, &a, &size);
-        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
+        if ((fd = os_accept_fit(listener, &a, &size)) < 0 && errno != 0 && !os_accept_may_go_on(errno))
             return phx__os_poll_error(errno);
         if (fd < 0)
             continue; /* that one is gone */
@@ -7790,8 +7745,7 @@ static long os_recv(void *world, int handle, void *data, size_t size)
     (void)world;
     PHX_ASSERT(size > 0);
     do { /* recv is the lesser call, but an adopted descriptor need not be a socket */
-        n = recv(handle, data, size, 0);
-        if (n < 0 && errno == ENOTSOCK)
+        if ((n = recv(handle, data, size, 0)) < 0 && errno == ENOTSOCK)
             n = read(handle, data, size);
     } while (n < 0 && errno == EINTR);
     return n < 0 ? phx__os_poll_error(errno) : (long)n;
@@ -7801,8 +7755,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 {
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
+    count = PHX__MIN(count, OS_IOV_MAX);
     do
         n = readv(handle, iov, count);
     while (n < 0 && errno == EINTR);
@@ -7850,16 +7803,14 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
 
 static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
-    struct addrinfo hints, *list = NULL, *i;
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *list = NULL, *i;
     int n = 0, err;
     (void)world;
     if (capacity <= 0)
         return PHX_EINVAL;
     if (strcmp(host, "localhost") == 0)
         return os_resolve_localhost(out, capacity);
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
     err = getaddrinfo(host, NULL, &hints, &list);
     if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
         return PHX_ENOMEM;
@@ -7974,14 +7925,9 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = -1;
-    w->queue = -1;
-    err = os_wake_open(w);
-    if (err == 0)
-        err = phx__os_poll_open(w);
-    if (err == 0)
-        err = phx__os_poll_watch(w, w->wake_read, PHX_READ);
-    if (err != 0) {
+    w->wake_read = w->wake_write = w->queue = -1;
+    if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
+        || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
         return err;
     }
@@ -8111,26 +8057,21 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
     return own;
 }
 
-/* Of a listener: who it was when it began to listen. */
-static int os_samehost_is_trusted(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-           && (peer.uid == geteuid() || peer.uid == 0);
-}
-
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
 static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
+    struct ucred peer; /* who the listener was when it began to listen */
     socklen_t size;
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
         return phx__os_poll_error(errno);
-    return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
+    size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+                   && (peer.uid == geteuid() || peer.uid == 0)
+               ? 0
+               : PHX_EACCES;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
@@ -8225,17 +8166,6 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     phx__sha_hmac_end(&h, out);
 }
 
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void cert_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        cert_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
 /* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
@@ -8268,9 +8198,14 @@ static void cert_certify(struct tls_own *own)
 
 void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
     memset(own, 0, sizeof *own);
     cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
-    cert_derive_scalar(key, cluster, own->scalar);
+    do /* one try in four thousand million is not below the order, so the loop is for the proof only */
+        cert_derive(key, "PHX1 TLS key", cluster, n++, own->scalar);
+    while (memcmp(own->scalar, tls_order, 32) >= 0 || memcmp(own->scalar, zeroes, 32) == 0);
     own->sk.curve = BR_EC_secp256r1;
     own->sk.x = own->scalar;
     own->sk.xlen = sizeof own->scalar;
@@ -8297,12 +8232,11 @@ void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uin
                             char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
@@ -8317,19 +8251,18 @@ static int cert_hex(char c)
 const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
 
     if (strlen(name) != TLS_NAME)
         return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         int high = cert_hex(name[2 * i]), low = cert_hex(name[2 * i + 1]);
         if (high < 0 || low < 0)
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         cert_hint(&own[i], bytes, hint);
-        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+        for (uint32_t k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
             if (memcmp(hint, bytes + k, TLS_HINT) == 0)
                 return &own[i];
     }
@@ -8377,8 +8310,7 @@ static int cert_take_anchor(struct tls_pem *pem, const char *name, unsigned char
     br_x509_decoder_init(&decoder, cert_arena_add, pem);
     br_x509_decoder_push(&decoder, der, size);
     a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
-    key = br_x509_decoder_get_pkey(&decoder);
-    if (key == NULL)
+    if ((key = br_x509_decoder_get_pkey(&decoder)) == NULL)
         return PHX_EPEM;
     a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
     a->pkey = *key;
@@ -8497,11 +8429,10 @@ static int cert_check_own(struct tls_pem *pem)
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
     unsigned usages = 0, err;
-    size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
     (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
+    for (size_t i = 0; i < pem->chain_count; i++) {
         (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
         (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
         (*v)->end_cert(v);
@@ -8522,19 +8453,10 @@ static int cert_check_own(struct tls_pem *pem)
                : PHX_EPAIR;
 }
 
-static int cert_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
 int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
                              uint8_t *text)
 {
+    br_x509_decoder_context decoder;
     int err;
 
     if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
@@ -8543,8 +8465,10 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    err = cert_find_issuer(pem);
-    return err != 0 ? err : cert_check_own(pem);
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : cert_check_own(pem);
 }
 
 #endif
@@ -8672,8 +8596,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->certs = 0;
-    pin->size = 0;
+    pin->size = pin->certs = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -8689,8 +8612,7 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
     if (pin->certs > 0)
         return;
-    if (size > room)
-        size = room;
+    size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
 }
@@ -8705,9 +8627,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     struct phx__tls *t = pin->tls;
-    uint32_t i;
 
-    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+    for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
@@ -8766,9 +8687,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     s->mem = mem;
     s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
-    if (files->ca != NULL)
-        err = tls_open_pem(s, files);
-    if (err != 0) {
+    if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
     }
@@ -8906,8 +8825,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
 
     if (s->pem == NULL && s->own_count == 0)
         return PHX_ENOKEY;
-    t = phx__mem_zero(s->mem, sizeof *t);
-    if (t == NULL)
+    if ((t = phx__mem_zero(s->mem, sizeof *t)) == NULL)
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
@@ -8953,8 +8871,7 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
     t->rest_taken = 0;
     t->rest_size = left;
     if (left + size > t->rest_capacity) {
-        larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size);
-        if (larger == NULL)
+        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
             return PHX_ENOMEM;
         t->rest = larger;
         t->rest_capacity = left + size;
@@ -9115,11 +9032,10 @@ static const struct tls_cause {
 const char *phx__tls_why(const struct phx__tls *t)
 {
     int error = br_ssl_engine_last_error(t->engine);
-    size_t i;
 
     if (t->why != NULL)
         return t->why;
-    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+    for (size_t i = 0; i < PHX__COUNT(tls_causes); i++)
         if (tls_causes[i].error == error)
             return tls_causes[i].text;
     if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)
@@ -9203,9 +9119,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     o->tail->used += w->size;
     s->waiting += w->size;
     if (news)
-        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
-    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
-        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
+        o->paid_at = PHX__MAX(o->paid_at, s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    o->paid_at = PHX__MIN(o->paid_at, s->now + 2 * OUT_NEWS_OWED); /* room is not long in coming */
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -9297,25 +9212,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* All is written: the block is used again, but not a large one, or each idle link of a hub would hold one. */
-static void out_reuse_tail(struct phx__link_out *o)
-{
-    o->tail->used = 0;
-    if (o->tail->capacity <= OUT_TAIL)
-        return;
-    phx__buf_block_drop(o->tail);
-    o->tail = NULL;
-}
-
-/* The stream took n bytes. How much is it offered the next time? */
-static void out_adapt(struct phx__link_out *o, size_t n)
-{
-    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
-        o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
-        o->ahead /= 2;
-}
-
 int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     struct phx__link_out *o = &l->out;
@@ -9334,11 +9230,21 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes == 0 && o->tail != NULL && o->tail->refs == 1)
-                out_reuse_tail(o);
+            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
+                return 0;
+            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
+             * hold one. */
+            o->tail->used = 0;
+            if (o->tail->capacity > OUT_TAIL) {
+                phx__buf_block_drop(o->tail);
+                o->tail = NULL;
+            }
             return 0;
         }
-        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (o->stream.bytes == 0 && n >= (long)o->ahead && o->ahead < OUT_AHEAD_MOST)
+            o->ahead *= 2;
+        else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
+            o->ahead /= 2;
         if (n < 0)
             return n == PHX_EAGAIN ? 0 : (int)n;
         written += (size_t)n;
@@ -9421,9 +9327,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
@@ -9453,13 +9357,12 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__pad pad;
+    const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
     int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
 
     if (err != 0)
         return err;
-    memset(&pad, 0, sizeof pad);
     phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
     return phx__link_out_control_end(s, l, &w);
 }
@@ -9478,16 +9381,12 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
 
 static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__hello h;
+    struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
     struct phx__writer w;
     int err;
 
-    memset(&h, 0, sizeof h);
-    h.magic = PHX__WIRE_MAGIC;
-    h.version_min = h.version_max = PHX__WIRE_VERSION;
     memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
-    h.id = *s->self;
-    h.incarnation = s->incarnation;
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9504,17 +9403,13 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 
 static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__answer a;
+    struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
+                             .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&a, 0, sizeof a);
-    a.version = PHX__WIRE_VERSION;
-    a.id = *s->self;
-    a.incarnation = s->incarnation;
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
-    a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
@@ -9530,14 +9425,12 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 
 static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
-    struct phx__proof p;
+    struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&p, 0, sizeof p);
     s->ops->introduce(s->ctx, l, &l->said);
     p.own = l->said;
-    p.observed = l->address;
     if ((err = hello_put(s, l, PHX__PROOF, &p, NULL, &w)) != 0)
         return err;
     hello_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, w.data + w.size - PHX__MAC);
@@ -9599,8 +9492,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
-    key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
-    if (key == PHX__NONE)
+    if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -9638,9 +9530,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         l->hello->padded = !l->dialer;
         return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
     }
-    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
-        return hello_on_proof(s, l, f);
-    return PHX_EPROTO;
+    return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
 int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
@@ -9702,7 +9592,7 @@ int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-/* include "link/place.h" */
+/* include "link/state.h" */
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */
@@ -9754,8 +9644,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 {
     size_t done, size;
 
-    *out = phx__buf_block_new(s->mem, n);
-    if (*out == NULL)
+    if ((*out = phx__buf_block_new(s->mem, n)) == NULL)
         return PHX_ENOMEM;
     for (done = 0; done < n; done += size, from++) {
         size = from->iov_len < n - done ? from->iov_len : n - done;
@@ -9781,8 +9670,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
 
     if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
-    head = s->ops->place(s->ctx, l, p, size, &place);
-    if (head > 0 && l->state == PHX__LINK_CLOSED)
+    if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
     if (head == 0 || l->state == PHX__LINK_CLOSED)
         return l->state == PHX__LINK_CLOSED;
@@ -9906,33 +9794,27 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
     return n < 0 ? (int)n : 0;
 }
 
-/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
- * Nor where callbacks are slow: what there is no time for is kept. */
-static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
-{
-    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
-
-    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
- * holds the block of the message, which may be over before. */
+ * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
+ * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
+ * closed for it, and the next one: then nothing is guessed. Nor where callbacks are slow: what there is no
+ * time for is kept. */
 static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *left, struct phx__block **out)
 {
     struct phx__place *open = &l->place.open;
     struct place_spread r;
     const struct iovec *from;
     uint32_t empty = open->size == 0;
+    size_t size = (l->place.guess + 1) * (size_t)PHX__FRAME_MAX;
+    int affords = s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8);
     long got;
 
-    place_spread(s, open, place_affords(s, l->place.guess), &r);
+    place_spread(s, open, affords ? l->place.guess : 0, &r);
     if (empty)
         phx__buf_place_drop(open);
     s->os_calls++;
     got = s->os->recvv(s->os->world, l->handle, r.iov + empty, (int)(r.count - empty));
-    got = place_received(s, l, got, r.total);
-    if (got <= 0)
+    if ((got = place_received(s, l, got, r.total)) <= 0)
         return (int)got;
     *left = place_fill(s, l, (size_t)got);
     from = place_guessed(s, l, &r, left);
@@ -9985,7 +9867,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 /* include "link/link.h" */
-/* include "link/place.h" */
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -10023,12 +9904,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
 /* ---- Frames */
 
-/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
-static int link_is_charged(int type)
-{
-    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
-}
-
 static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
@@ -10036,20 +9911,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
-    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
-    if (s->paid_at > s->now + LINK_ALL_MOST_US)
-        s->paid_at = s->now + LINK_ALL_MOST_US;
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -10060,11 +9925,16 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (!link_is_charged(f->type))
+    /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+    if (f->type == PHX__DATA || f->type == PHX__ACK || f->type == PHX__CAST || f->type > PHX__TRACE)
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 
@@ -10148,18 +10018,15 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
 {
-    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t room, left = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
     uint8_t *buffer = phx__tls_buffer(s->tls, &room);
     long n;
     int err;
 
-    if (room > most)
-        room = most;
-    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
-    if (room > most)
-        room = most;
-    n = phx__link_place_recv(s, l, buffer, room);
-    if (n <= 0)
+    room = PHX__MIN(room, left);
+    room = PHX__MIN(room, most);
+    if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
         return PHX_EPROTO;
@@ -10173,15 +10040,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     if (l->state != PHX__LINK_UP)
         s->ops->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
     return link_frames(s, l, s->scratch, kept + (size_t)n);
-}
-
-static void link_rest(struct phx__link_set *s, struct phx__link_in *in, uint32_t timer)
-{
-    in->resting = 1;
-    in->more = 0;
-    if (in->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
-        in->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
-    phx__timer_set(s->timers, timer, in->paid_at - LINK_OWED_US);
 }
 
 int phx__link_rested(struct phx__link *l)
@@ -10202,16 +10060,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     if (s->spare == NULL && phx__mem_has_room_for_mail(s->mem, s->scratch_size))
         s->spare = phx__buf_block_new(s->mem, s->scratch_size);
     return s->spare != NULL ? s->block : NULL;
-}
-
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
 }
 
 /* As phx__link_read, if a large message is being read into place: then *done. */
@@ -10252,10 +10100,19 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (l->state == PHX__LINK_PARKED || l->in.resting)
         return 0;
     if (l->in.paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
-        link_rest(s, &l->in, l->timer);
+        l->in.resting = 1;
+        l->in.more = 0;
+        /* One read may have brought a lot. */
+        l->in.paid_at = PHX__MIN(l->in.paid_at, s->now + LINK_OWED_US + LINK_REST_US);
+        phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);
@@ -10274,16 +10131,10 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enum phx__link_state state,
                    uint64_t patience_us)
 {
-    int err;
-
-    l->hello = phx__mem_zero(s->mem, sizeof *l->hello);
-    if (l->hello == NULL)
-        return PHX_ENOMEM;
-    err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer);
-    if (err != 0) {
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL
+        || phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-        l->hello = NULL;
-        return err;
+        return PHX_ENOMEM;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
@@ -10303,9 +10154,9 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
-        return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
-    return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
+    /* What is not read yet must not keep waking us. */
+    return (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn ? 0 : PHX_READ)
+           | (l->out.full ? PHX_WRITE : 0);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -10332,8 +10183,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     s->os->close(s->os->world, l->handle);
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-    l->hello = NULL;
     phx__tls_free(l->tls);
+    l->hello = NULL;
     l->tls = NULL;
     s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);
@@ -10347,6 +10198,78 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     l->in.stash = l->card.data = NULL;
     l->in.stash_size = l->in.stash_capacity = 0;
     l->card.total = l->card.capacity = 0;
+}
+
+/* ======== src/route/gap.c ======== */
+/* gap.c - BRAIN: by which losses the neighbourhoods of this node and of a neighbour differ. */
+#ifdef PHX_LINES
+#line 1 "src/route/gap.c"
+#endif
+
+/* When nodes die, their neighbours learn of it one by one, and each tells the others whom it lost. In
+ * between two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same:
+ * it was so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
+/* include "route/gap.h" */
+
+static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
+{
+    return phx__id_hash(&ids->at[node & ~PHX__GAP_THEIRS]);
+}
+
+int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->at[i] == node)
+            return 1;
+    return 0;
+}
+
+int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node)
+{
+    uint32_t i = 0;
+
+    while (i < g->count && g->at[i] != node)
+        i++;
+    if (i == g->count)
+        return 0;
+    g->at[i] = g->at[--g->count];
+    g->hash ^= gap_hash(ids, node);
+    return 1;
+}
+
+int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                       uint32_t node)
+{
+    if (phx__mem_grow(mem, &g->at, &g->capacity, g->count + 1, sizeof *g->at) != 0)
+        return PHX_ENOMEM;
+    g->at[g->count++] = node;
+    g->hash ^= gap_hash(ids, node);
+    return 0;
+}
+
+void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem)
+{
+    phx__mem_put(mem, g->at, g->capacity * sizeof *g->at);
+    memset(g, 0, sizeof *g);
+}
+
+int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids, uint64_t differs,
+                            uint32_t *but)
+{
+    differs ^= g->hash;
+    *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
+    return differs == 0 || *but != PHX__NONE;
+}
+
+int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                        uint64_t differs, uint32_t node)
+{
+    uint32_t but;
+
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
+        return 0;
+    return phx__route_gap_add(g, mem, ids, node);
 }
 
 /* ======== src/route/table.c ======== */
@@ -10370,9 +10293,7 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
 
 void phx__route_table_free(struct phx__route_table *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->capacity; i++)
+    for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
@@ -10628,10 +10549,9 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t v;
     int err = 0;
 
-    for (v = 0; v < t->capacity; v++)
+    for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
@@ -10735,15 +10655,13 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
  * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
  * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
  * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c).
- *
- * This room does no I/O and sees no clock. Neighbours and destinations are node indices (struct phx__ids). */
+ * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
 /* include "route/route.h" */
 
-/* A request without success is repeated after 300 ms, 600 ms, ... up to this. */
+/* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
+ * again only after half the time after which it is repeated. */
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
-/* The same request of another node is passed on again only after half the time after which it is repeated. */
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
@@ -10753,25 +10671,22 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: while hundreds
- * start on a few cores, silence means that others have no processor, and summaries would keep it busy. */
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* No honest node leaps this far at once: it is 16 starts that we missed (phoenix.h asks for less than 2^32 at
- * each), or a lie. A lie that could leap anywhere would reach the highest incarnation, above which the owner
- * cannot rise. By leaps of this size that takes 2^27 lies, at the rate at which links take control frames. */
+/* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
+ * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
 /* An owner that rises above a lie twice, and others know only of the second time, looks like a liar: rises
  * in 30 s, in which a digest repairs losses, make less than one leap. The rest is for numbers running out. */
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* To check whether a neighbour needs an entry costs as much as to pass so many destinations. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
 #define ROUTE_CHECK_COST 8u
-/* ... and a frame of its own towards an owner so many: no less than it costs us there. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -10809,7 +10724,7 @@ int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t 
     return 0;
 }
 
-/* The lists of dirty and of changed destinations have room for every known one (route_know). */
+/* These lists have room for every known destination (route_know). */
 static void route_touch(struct phx__route *r, uint32_t node, uint64_t now)
 {
     (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, node);
@@ -10912,15 +10827,13 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    uint32_t i;
+    const struct phx__offer *h, *end = offer + d->offer_count;
 
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
+    for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
             best = h;
-    }
     return best;
 }
 
@@ -10941,17 +10854,6 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers the destination: asks a few neighbours, others each time. */
-static void route_ask_some(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
-{
-    uint32_t i, count = 2u << asks; /* 2, 4, 8 */
-
-    for (i = 0; i < count && i < r->nbr_count; i++) {
-        uint32_t k = (uint32_t)phx__rnd_below(r->rnd, r->nbr_count);
-        route_send_request(r, r->nbrs[k].node, node, want, r->hop_limit);
-    }
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -10965,8 +10867,10 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) {
-        route_ask_some(r, node, want, asks);
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
+            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
+                               r->hop_limit);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -11028,8 +10932,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
         return;
     if (now >= r->rise.at + ROUTE_RISE)
         r->rise.from = d->incarnation;
-    if (life > r->rise.from + ROUTE_RISE_MOST)
-        life = r->rise.from + ROUTE_RISE_MOST;
+    life = PHX__MIN(life, r->rise.from + ROUTE_RISE_MOST);
     if (life > d->incarnation) {
         route_renew(r, life, d->seq);
         r->rise.at = now;
@@ -11068,10 +10971,9 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
-    uint32_t i;
 
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
-    for (i = 0; d->advertised != NULL && i < d->advertised->count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
@@ -11129,15 +11031,30 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = 1;
 }
 
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__id_find_hash(r->ids, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
+        return;
+    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+    n->dirty = k->dirty = 2;
+    r->pace.look = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+}
+
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
 static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint64_t checks = 0;
-    uint32_t v;
 
     n->dirty = 2;
     r->pace.look = 1;
-    for (v = 1; v < r->table.capacity; v++) {
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
         checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
@@ -11158,8 +11075,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
-        h = phx__route_table_make_offer(&r->table, d, nbr);
-        if (h == NULL)
+        if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
@@ -11301,9 +11217,13 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
 
     if (n == NULL)
         return;
-    if (shrunk && n->neighbourhood != 0)
-        route_shrank(r, n, now);
+    if (shrunk && b->lost != 0)
+        route_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->disagreed = 0;
@@ -11312,9 +11232,8 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = n->summary_wait == 0 ? ROUTE_SUMMARY_WAIT : n->summary_wait * 2;
-        if (n->summary_wait > ROUTE_SUMMARY_WAIT_MAX)
-            n->summary_wait = ROUTE_SUMMARY_WAIT_MAX;
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
         n->disagreed = 0;
         r->ops.summary(r->ops.ctx, nbr, 0);
@@ -11328,18 +11247,16 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
     b->digest = r->digest;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
-    /* A beat between a loss and the flush after it does not say that our neighbourhood shrank. That must
-     * still be said, so what is noted here is not our hash. */
+    b->lost = r->lost.naming;
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
     if (n != NULL)
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    uint32_t i;
-
     r->counters.walked += r->table.capacity;
-    for (i = 0; i < r->table.capacity; i++)
+    for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
@@ -11366,9 +11283,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->table.capacity; i++) {
+    for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -11388,26 +11303,18 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
     const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
-    struct phx__entry e;
+    const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
+                                  .card_version = h->card };
 
     if (phx__route_table_advertise(&r->table, &r->table.at[PHX__SELF], nbr, &t) != 0)
         return PHX_ENOMEM;
-    if (h->card > r->table.at[nbr].card_version)
-        return 0;
-    memset(&e, 0, sizeof e);
-    e.id = r->ids->at[nbr];
-    e.incarnation = h->incarnation;
-    e.seq = h->seq;
-    e.card_version = h->card;
-    return phx__route_entry(r, nbr, &e, now);
+    return h->card > r->table.at[nbr].card_version ? 0 : phx__route_entry(r, nbr, &e, now);
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    uint32_t v;
-
-    for (v = 0; v < r->table.capacity; v++) {
+    for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
@@ -11419,7 +11326,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
+    r->pace.shrunk--; /* other losses of this flush are not named */
     return 0;
 }
 
@@ -11441,6 +11348,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -11456,11 +11365,11 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    uint32_t i;
 
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
+    phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
     d->pos = PHX__TABLE_FAR;
@@ -11469,14 +11378,20 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->lapsed++;
     r->pace.shrunk++;
     r->pace.urgent = 1;
+    n = r->nbrs;
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (i = 1; i < r->table.capacity; i++) {
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11491,9 +11406,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
+    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
             continue;
@@ -11506,8 +11419,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-/* The next hop in use is the first that came, the same for all nodes nearby. Once the table is quiet, the
- * preferred one replaces it if as near and feasible: what is advertised stays true, and no loop can arise. */
+/* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
+ * near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
@@ -11527,16 +11440,14 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
-
     if (now < phx__route_quiet_at(r)) {
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    for (i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
-    for (i = 0; i < r->nbr_count; i++) {
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
@@ -11548,12 +11459,11 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
-    uint32_t i;
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
         return 0;
-    for (i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
         if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
@@ -11561,6 +11471,8 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
     phx__route_table_clear(&r->table, node);
     r->known--;
 }
@@ -11609,9 +11521,9 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    if (node >= r->table.capacity || !(r->table.at[node].flags & PHX__DEST_KNOWN))
-        return NULL;
-    return &r->table.at[node];
+    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
+
+    return known ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -11627,16 +11539,8 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 {
     struct phx__dest *self;
 
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    r->ids = ids;
-    r->timers = timers;
-    r->rnd = rnd;
-    r->ops = *ops;
-    r->hop_limit = hop_limit;
-    r->relay = 1;
-    r->delegate = PHX__NONE;
-    r->table.mem = mem;
+    *r = (struct phx__route){ .mem = mem, .ids = ids, .timers = timers, .rnd = rnd, .ops = *ops, .relay = 1,
+                              .hop_limit = hop_limit, .delegate = PHX__NONE, .table = { .mem = mem } };
     if (route_know(r, PHX__SELF, 0) != 0
         || phx__timer_new(timers, PHX__TIMER_ROUTE_TELL, 0, &r->pace.tell_timer)
         || phx__timer_new(timers, PHX__TIMER_ROUTE_CHORE, 0, &r->pace.chore_timer))
@@ -11653,7 +11557,10 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
 
 void phx__route_free(struct phx__route *r)
 {
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        phx__route_gap_free(&r->nbrs[i].gap, r->mem);
     phx__route_table_free(&r->table);
+    phx__mem_put(r->mem, r->lost.at, r->lost.capacity * sizeof *r->lost.at);
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
@@ -11698,6 +11605,9 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
 
+/* Losses of more neighbours than this at once are not named: one beat must do. */
+#define ADVERT_NAMED_MOST 256u
+
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -11709,16 +11619,14 @@ static int advert_says_next(const struct phx__route *r, uint32_t nbr, uint32_t n
     return h != NULL && h->hops == 1;
 }
 
-/* Does the hash of n say that n is next to all our neighbours, or to all but one that is not v? */
+/* Does the hash of n say that n is next to all our neighbours, or to all but some of which none is v? */
 static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t v)
 {
-    uint64_t differs = n->neighbourhood ^ r->neighbourhood;
     uint32_t but;
 
-    if (n->neighbourhood == 0 || differs == 0)
-        return n->neighbourhood != 0;
-    but = phx__id_find_hash(r->ids, differs);
-    return but != PHX__NONE && but != v;
+    return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
+           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+           && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -11921,7 +11829,8 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
 /* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was. All destinations have their turn, however often the first ones change. */
+ * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
+ * however often the first ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
@@ -11930,14 +11839,12 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
-        size_t size = PHX__ENTRY_SIZE + (r->table.at[v].card != NULL ? r->table.at[v].card->size : 0);
-        if (!(r->table.at[v].flags & PHX__DEST_KNOWN) || !advert_needs(r, v, n))
+        const struct phx__dest *d = &r->table.at[v];
+        size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
+        int lost = d->hops == PHX__UNREACHABLE;
+        if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
-        if (*room == 0) {
-            n->from = failed ? n->from : v;
-            return 1;
-        }
-        if (size > *room && *room < ADVERT_ROOM_LARGE) {
+        if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
             n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
             continue;
@@ -11952,23 +11859,25 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
-    uint32_t count = 0;
+    uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
+    int full = room == 0 && n->dirty > 1;
 
-    if (room == 0 && n->dirty > 1)
-        return;
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    if (n->dirty && !delegated)
+    if (n->dirty && !delegated && !full)
         failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
-    n->dirty = failed ? 2 : 0;
-    n->relinked = 0;
+    if (full)
+        n->from = from;
+    else
+        n->relinked = 0;
+    n->dirty = failed || full ? 2 : 0;
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -12012,12 +11921,21 @@ static void advert_update_all(struct phx__route *r)
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, k, count = r->lost.count;
 
+    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
+        count = 0; /* none is named */
     r->pace.shrunk = 0;
-    for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
+    for (i = 0; i < r->nbr_count; i++) {
+        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+            continue;
+        for (k = 0; k < count || k == 0; k++) {
+            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+        }
+    }
+    r->lost.count = 0;
+    r->lost.naming = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
@@ -12134,11 +12052,6 @@ static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-static uint64_t detect_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The host's clock, held where it was if it ran backwards since the step began. */
 static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
@@ -12174,7 +12087,7 @@ static uint64_t detect_interval(const struct phx__detect *d, const struct phx__d
 /* When something must be sent: as often as the limits say, and not later than announced. */
 static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
+    return l->beat_now ? 0 : detect_sum(l->sent_at, PHX__MIN(detect_interval(d, l), l->promised_us));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -12188,10 +12101,10 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
     uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
     if (l->asked)
-        check = detect_least(check, l->answer_by);
+        check = PHX__MIN(check, l->answer_by);
     if (l->used)
-        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
-    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+        check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
     phx__timer_set(d->timers, l->timer, at);
@@ -12248,17 +12161,6 @@ static void detect_fill_monitors(struct phx__detect *d)
         detect_add_monitor(d, l);
 }
 
-/* One step of reservoir sampling, for the newest link. */
-static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
-{
-    if (d->monitors >= d->limits.monitors
-        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
-        detect_add_monitor(d, l);
-    }
-    detect_fill_monitors(d);
-}
-
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
 static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
@@ -12286,11 +12188,9 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
 static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
                                      uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    n->ground = (uint8_t)ground;
-    n->accuser = accuser;
-    n->accused_at = detect_clock(d, now);
+    d->at[node].ground = (uint8_t)ground;
+    d->at[node].accuser = accuser;
+    d->at[node].accused_at = detect_clock(d, now);
 }
 
 /* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
@@ -12375,7 +12275,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, 1);
+    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
     if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
@@ -12427,18 +12327,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     return l;
 }
 
-/* The heartbeats that would have been due since the last one if nothing else had been sent. */
-static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
-{
-    uint64_t interval = detect_interval(d, l), count;
-
-    if (now < l->beat_at)
-        return;
-    count = (now - l->beat_at) / interval + 1;
-    l->beat_at = detect_sum(l->beat_at, count * interval);
-    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
-}
-
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_check_silence(d, node, now);
@@ -12449,8 +12337,10 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else if (l != NULL) {
-        detect_count_saved(d, l, now);
+    } else if (l != NULL && now >= l->beat_at) { /* heartbeats were due, if nothing else had been sent */
+        uint64_t interval = detect_interval(d, l), count = (now - l->beat_at) / interval + 1;
+        l->beat_at = detect_sum(l->beat_at, count * interval);
+        *(l->monitor ? &d->saved : &d->saved_insurance) += count;
     }
     if (l != NULL)
         detect_set_timer(d, l, now);
@@ -12463,12 +12353,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
                       const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->timers = timers;
-    d->rnd = rnd;
-    d->limits = *limits;
-    d->ops = *ops;
+    *d = (struct phx__detect){ .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops };
 }
 
 /* The owner frees the timers with their heap. */
@@ -12483,11 +12368,9 @@ void phx__detect_free(struct phx__detect *d)
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
-    uint32_t i;
-
     d->limits = *limits;
     detect_fill_monitors(d);
-    for (i = 0; i < d->link_count; i++) {
+    for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
@@ -12497,27 +12380,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
-    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause == before)
         return;
-    for (i = d->link_count; i-- > 0;)
+    for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
-}
-
-static void detect_stall(struct phx__detect *d, uint64_t now)
-{
-    uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
-
-    d->stalled += gap;
-    d->blind = 1;
-    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    if (grace > d->grace)
-        d->grace = grace;
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -12528,8 +12398,14 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
-        detect_stall(d, now);
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
+        uint64_t gap = now - d->last_step;
+        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap;
+        d->blind = 1;
+        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+        d->grace = PHX__MAX(grace, d->grace);
+    }
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
@@ -12568,7 +12444,13 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    detect_draw_monitor(d, l);
+    /* One step of reservoir sampling, for the newest link. */
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
+    }
+    detect_fill_monitors(d);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;
@@ -12794,9 +12676,7 @@ uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint
 int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
                            uint32_t other)
 {
-    if (epoch != other_epoch)
-        return epoch > other_epoch;
-    return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
+    return epoch != other_epoch ? epoch > other_epoch : phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
 /* A claim on its way through the sweep. */
@@ -12864,11 +12744,7 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 {
     if (i >= of->count)
         return 0;
-    item->first = of->at[i].first;
-    item->last = of->at[i].last;
-    item->epoch = of->at[i].epoch;
-    item->node = node;
-    item->next = i + 1;
+    *item = (struct index_item){ of->at[i].first, of->at[i].last, of->at[i].epoch, node, i + 1 };
     return 1;
 }
 
@@ -12938,10 +12814,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
     struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
-    uint32_t node;
     int err = 0;
 
-    for (node = 0; node < nodes && err == 0; node++)
+    for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
     if (err == 0)
@@ -12967,25 +12842,26 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * once for the application. What we win is left to the other side: it will do the same cut when it hears of
  * us, and until then its claim lies in the shadow of ours.
  *
- * A call that returns an error has changed nothing, and a lookup without memory says so. Index numbers of
- * nodes may be used again after phx__names_forget, so take the conflicts before. This room does not know
- * whether a node is reachable, what is on its way to a name, how a card travels, or when.
+ * A call that returns an error has changed nothing, and a lookup without memory says so. This room does not
+ * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
  * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
  * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
  * differ in epoch and stay separate claims.
  *
- * Honest nodes never come near the upper half of the epochs: a million claims a second take 300,000 years.
- * A claim there is a lie, or outbids one. It counts only where it is alive and in the way: what is left when
- * it has gone is low again. Epochs end at UINT64_MAX - 1, and a higher one in a card counts as that: against
- * such a claim of a higher id phx__names_assume says PHX_ELIMIT until the claim is gone. */
+ * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
+ * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
+ * counts only where it is alive and in the way: what is left when it has gone is low again. Epochs end at
+ * UINT64_MAX - 1, and a higher one in a card counts as that: against such a claim of a higher id
+ * phx__names_assume says PHX_ELIMIT until the claim is gone. */
 /* include "names/names.h" */
 
 /* One below the top, so that one more is always representable. */
 #define NAMES_EPOCH_TOP (UINT64_MAX - 1)
-/* Above it an epoch is not remembered. */
+/* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
+#define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -13020,11 +12896,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 /* Queues a conflict. There must be room. */
 static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
-
-    one->range.first = first;
-    one->range.last = last;
-    one->winner = winner;
+    n->conflicts[n->conflict_count++] = (struct phx__names_conflict){ { first, last }, n->ids->at[winner] };
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -13054,9 +12926,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -13075,8 +12946,7 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
                       sizeof *n->conflicts) != 0)
         return PHX_ENOMEM;
-    rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
-    if (rest.at == NULL)
+    if ((rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
@@ -13147,20 +13017,21 @@ static void names_join(struct phx__names_of *own)
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 {
-    if (epoch <= NAMES_EPOCH_ROOM && epoch > n->epoch_max)
+    int counts = epoch <= NAMES_EPOCH_ROOM && epoch <= n->epoch_max + NAMES_EPOCH_LEAP;
+
+    if (counts && epoch > n->epoch_max)
         n->epoch_max = epoch;
-    n->beyond |= epoch > NAMES_EPOCH_ROOM;
+    n->beyond |= !counts;
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -13185,11 +13056,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -13211,18 +13081,12 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
-    memset(n, 0, sizeof *n);
-    n->mem = mem;
-    n->ids = ids;
-    n->index.mem = mem;
-    n->index.ids = ids;
+    *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -13233,7 +13097,7 @@ void phx__names_free(struct phx__names *n)
 int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim want;
+    struct phx__claim want = { first, last, 0 };
     uint32_t i, gaps;
 
     if (first > last)
@@ -13242,11 +13106,8 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
     i = names_from(own, first);
-    gaps = names_gaps(own, i, first, last);
-    if (gaps == 0)
+    if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
-    want.first = first;
-    want.last = last;
     want.epoch = names_next_epoch(n, first, last);
     if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
@@ -13254,7 +13115,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch > NAMES_EPOCH_ROOM) /* else the new claims have an epoch of their own */
+    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
         names_join(own);
     n->version++;
     return 1;
@@ -13382,17 +13243,10 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
-static int names_has(const struct phx__names_of *of, uint64_t name)
-{
-    uint32_t i = names_from(of, name);
-
-    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
-    uint32_t owner = PHX__NONE;
+    uint32_t owner = PHX__NONE, i;
     int err = 0;
 
     if (n->indexed != n->version)
@@ -13400,7 +13254,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
-    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+    } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
+               && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
@@ -13414,9 +13269,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;
@@ -13498,14 +13352,9 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
                     uint64_t first, uint64_t last)
 {
-    struct phx_lost *one;
-
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    one = &list->at[list->count++];
-    *one = *like;
-    one->range.first = first;
-    one->range.last = last;
+    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
     return 0;
 }
 
@@ -13520,8 +13369,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
         uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
-        if (around.last > last)
-            around.last = last;
+        around.last = PHX__MIN(around.last, last);
         if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == last)
@@ -13535,11 +13383,10 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
-    uint32_t i;
     int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (i = 0; i < dead->count && err == 0; i++) {
+    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
         like.owner = l->names->ids->at[dead->at[i].owner];
         like.since_us = l->since(l->ctx, dead->at[i].owner);
         err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
@@ -13575,13 +13422,9 @@ static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_li
 }
 
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
-                          uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+                          uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->names = names;
-    l->since = since;
-    l->ctx = ctx;
+    *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
 void phx__names_lost_free(struct phx__names_lost *l)
@@ -13601,8 +13444,7 @@ static int lost_find(struct phx__names_lost *l)
 
     if (l->version == l->names->version)
         return 0;
-    err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
-    if (err == 0)
+    if ((err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1)) == 0)
         err = lost_collect(l, &dead, &list);
     phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
     if (err != 0) {
@@ -13677,10 +13519,8 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
         if (n >= capacity)
             continue;
         out[n] = now->at[i];
-        if (out[n].range.first < first)
-            out[n].range.first = first;
-        if (out[n].range.last > last)
-            out[n].range.last = last;
+        out[n].range.first = PHX__MAX(out[n].range.first, first);
+        out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
     return n;
 }
@@ -13713,8 +13553,7 @@ int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_
     PHX_ASSERT(count > 0);
     memset(s, 0, sizeof *s);
     s->free = PHX__NONE;
-    s->at = phx__mem_zero(mem, count * sizeof *s->at);
-    if (s->at == NULL)
+    if ((s->at = phx__mem_zero(mem, count * sizeof *s->at)) == NULL)
         return PHX_ENOMEM;
     s->capacity = count;
     for (k = count; k-- > 0; s->free = k) {
@@ -13730,12 +13569,8 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     struct phx__dial_slot *slot = &s->at[k];
 
     s->free = slot->next;
-    slot->target = target;
-    slot->address = (uint8_t)address;
-    slot->answered = 0;
-    slot->since = now;
-    if (k == s->count)
-        s->count++;
+    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
+    s->count += k == s->count;
     return (uint32_t)slot->generation << 16 | k;
 }
 
@@ -13811,8 +13646,7 @@ uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
     uint32_t n, turn = 0;
 
     for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
-        next = dial_addr_next(a, count, out, n, PHX_UNIX);
-        if (next == NULL)
+        if ((next = dial_addr_next(a, count, out, n, PHX_UNIX)) == NULL)
             next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
         if (next == NULL)
             next = dial_addr_next(a, count, out, n, 0);
@@ -13834,12 +13668,8 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->slot = PHX__NONE;
-    c->family = a->family;
-    c->tls = a->tls;
-    c->port = a->port;
-    c->path_size = (uint8_t)dial_addr_path_size(a);
-    if (c->path_size == 0) {
+    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
+    if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
     }
@@ -13852,12 +13682,11 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
-    uint32_t k;
 
-    for (k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++)
         size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
-    for (k = 0; at != NULL && k < n; k++)
+    for (uint32_t k = 0; at != NULL && k < n; k++)
         dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
@@ -13865,9 +13694,8 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
-    uint32_t k;
 
-    for (k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; k++)
         size += at[k].path_size;
     phx__mem_put(mem, at, size);
 }
@@ -13877,10 +13705,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
 
-    memset(out, 0, sizeof *out);
-    out->family = c->family;
-    out->tls = c->tls;
-    out->port = c->port;
+    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
     if (c->path_size == 0) {
         memcpy(out->ip, c->ip, sizeof c->ip);
         return;
@@ -13892,9 +13717,8 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
 uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &one);
         if (phx__addr_equal(&one, a))
             return i;
@@ -13933,20 +13757,17 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
 uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
-    uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) < first)
-            first = dial_addr_rest(&at[i], rest);
+    for (uint32_t i = 0; i < count; i++)
+        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 
 int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
-    uint32_t i;
     int others = 0;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)
@@ -13998,9 +13819,8 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);
@@ -14081,11 +13901,6 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-static uint64_t start_earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
     memset(s, 0, sizeof *s);
@@ -14109,7 +13924,7 @@ void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
 /* When the news are not waited for any longer. */
 static uint64_t start_end(const struct phx__dial_start *s)
 {
-    return start_earlier(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
+    return PHX__MIN(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
 }
 
 /* Is the news perhaps still coming in? */
@@ -14120,7 +13935,7 @@ static int start_is_settling(const struct phx__dial_start *s, uint32_t known, ui
 
 static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = start_earlier(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
     uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
 
     return first > again ? first : again;
@@ -14149,7 +13964,7 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
         if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
-        *next = start_earlier(until, *next);
+        *next = PHX__MIN(until, *next);
     }
     return count;
 }
@@ -14162,7 +13977,7 @@ int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__
         return slots->free != PHX__NONE;
     if (start_under_way(slots, now, next) >= s->window)
         return 0;
-    *next = start_earlier(start_ask_at(s, known), start_end(s));
+    *next = PHX__MIN(start_ask_at(s, known), start_end(s));
     return !first || !start_is_settling(s, known, now);
 }
 
@@ -14186,7 +14001,7 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
 {
     uint64_t slow;
 
-    s->quickest = start_earlier(took, s->quickest);
+    s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
     if (took <= slow) {
         s->window += s->window < most;
@@ -14203,7 +14018,7 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
 #endif
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * max_links nodes nearly all are never dialled, and of them only is kept that they have addresses.
+ * the full mesh nearly all are never dialled, and of them only is kept that they have addresses.
  * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
  * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
  * next of these events. Without ops.addresses every node has its target at once.
@@ -14241,7 +14056,9 @@ int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
 /* Would this node be picked? */
 static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return ts->pick_count < PHX__DIAL_PICKS || ts->picks[ts->pick_count - 1].score > target_score(ts, node);
+    if (ts->pick_count < ts->picks_most)
+        return 1;
+    return ts->pick_count > 0 && ts->picks[ts->pick_count - 1].score > target_score(ts, node);
 }
 
 /* Picks this node if it should be; then the worst of the picks may have to go. */
@@ -14252,7 +14069,7 @@ static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 
     if (!target_is_good(ts, node))
         return;
-    i = ts->pick_count < PHX__DIAL_PICKS ? ts->pick_count++ : ts->pick_count - 1;
+    i = ts->pick_count < ts->picks_most ? ts->pick_count++ : ts->pick_count - 1;
     for (; i > 0 && ts->picks[i - 1].score > score; i--)
         ts->picks[i] = ts->picks[i - 1];
     ts->picks[i].score = score;
@@ -14292,13 +14109,8 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
         ts->count++;
     else
         ts->free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->hub = node == PHX__NONE;
-    t->node = node;
-    t->timer = timer;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
+                                    .node = node, .timer = timer };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -14342,12 +14154,12 @@ int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct p
 }
 
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
-                           uint32_t n, uint32_t max_links)
+                           uint32_t n, uint32_t mesh)
 {
     struct phx__dial_node *of = &ts->nodes[node];
     uint32_t known = ts->known + !of->linked;
 
-    if (ts->addresses != NULL && known > max_links && !of->wanted && !target_is_good(ts, node)) {
+    if (ts->addresses != NULL && known > mesh && !of->wanted && !target_is_good(ts, node)) {
         of->target = PHX__DIAL_LATENT;
         ts->latent++;
     } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
@@ -14356,6 +14168,11 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     ts->known = known;
     target_pick(ts, node);
     return 0;
+}
+
+int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+{
+    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
 }
 
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
@@ -14372,16 +14189,23 @@ struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uin
     return t;
 }
 
-int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
+int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    if (ts->known > max_links)
-        return 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
     return ts->latent < before;
+}
+
+void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
+{
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = (uint32_t)(t - ts->at);
 }
 
 struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
@@ -14391,21 +14215,18 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
+    ts->reachable -= ts->nodes[node].reachable;
+    ts->nodes[node].reachable = 0;
     if (t == NULL) {
         ts->latent--;
     } else {
-        phx__timer_drop(ts->timers, t->timer);
-        phx__dial_addr_free(ts->mem, t->at, t->count);
-        memset(t, 0, sizeof *t);
-        t->after = ts->free;
-        ts->free = (uint32_t)(t - ts->at);
+        phx__dial_target_free(ts, t);
     }
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
         ts->picks[pick] = ts->picks[pick + 1];
-    node = target_next_pick(ts);
-    if (node == PHX__NONE)
+    if ((node = target_next_pick(ts)) == PHX__NONE)
         return NULL;
     target_pick(ts, node);
     return phx__dial_target_wake(ts, node);
@@ -14446,10 +14267,12 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
  * the long run (rate.c).
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full.
- * Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for
- * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance too
- * small to see. A node that has max_links links dials only hubs it lacks.
+ * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -14508,6 +14331,12 @@ static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_
     return phx__dial_target_node(&d->targets, node);
 }
 
+/* Up to so many known nodes are dialled unasked. There may be room for fewer links than at the start. */
+static uint32_t dial_mesh(const struct phx__dial *d)
+{
+    return d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
+}
+
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (d->stopped || dial_node(d, t->node)->linked)
@@ -14516,8 +14345,8 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= d->limits.max_links || dial_node(d, t->node)->wanted
-           || phx__dial_target_is_pick(&d->targets, t->node);
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
+           || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -14531,18 +14360,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -14664,9 +14488,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -14674,9 +14496,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -14694,8 +14515,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -14756,8 +14576,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < DIAL_DEAD_ROUNDS)
-            t->failures = DIAL_DEAD_ROUNDS;
+        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -14866,8 +14685,7 @@ static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
         return 0;
     }
     t->fresh = 0;
-    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now);
-    if (t->untried == 0) {
+    if ((t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now)) == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
     }
@@ -14915,8 +14733,7 @@ static int dial_make_room(struct phx__dial *d)
         d->room_at = UINT64_MAX;
     if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
         return 0;
-    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i);
-    if (t == NULL)
+    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
         return 0;
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
@@ -14938,8 +14755,7 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
     if (at == NULL)
         return PHX_ENOMEM;
     for (k = 0; k < n; k++) {
-        i = phx__dial_addr_index(t->at, t->count, &a[k]);
-        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
+        if ((i = phx__dial_addr_index(t->at, t->count, &a[k])) == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
         if (i == PHX__NONE) {
             some = 1;
@@ -14988,7 +14804,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
+    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
@@ -15013,21 +14829,23 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than links. */
+/* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    uint32_t i;
-    int woken = phx__dial_target_wake_all(&d->targets, d->limits.max_links);
+    int held = before & ~dial_bounds(d);
 
-    if (!woken && (before & ~dial_bounds(d)) == 0)
+    /* Without memory for some they are looked for again. */
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -15035,22 +14853,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -15061,9 +14871,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -15072,24 +14881,49 @@ void phx__dial_free(struct phx__dial *d)
     memset(d, 0, sizeof *d);
 }
 
+/* Which of the hubs has these addresses, or hub_count. */
+static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n)
+{
+    uint32_t k;
+
+    for (k = 0; k < ts->hub_count; k++)
+        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
+            break;
+    return k;
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t n = phx__dial_addr_order(a, count, order), k;
+    uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t;
 
     if (n == 0)
         return PHX_EINVAL;
-    for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, order, n))
-            return 0;
+    if (dial_find_hub(ts, order, n) < ts->hub_count)
+        return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
     if ((t = phx__dial_target_new(ts, PHX__NONE, order, n)) == NULL)
         return PHX_ENOMEM;
     ts->hubs[ts->hub_count++] = (uint32_t)(t - ts->at);
     dial_plan(d, t, 0);
+    return 0;
+}
+
+int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+{
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t n = phx__dial_addr_order(a, count, order), k = dial_find_hub(ts, order, n), target;
+
+    if (k == ts->hub_count)
+        return PHX_ENOTFOUND;
+    target = ts->hubs[k];
+    ts->hubs[k] = ts->hubs[--ts->hub_count];
+    dial_rest(d, &ts->at[target]);
+    phx__dial_target_free(ts, &ts->at[target]);
     return 0;
 }
 
@@ -15143,7 +14977,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -15158,7 +14991,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -15168,9 +15001,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -15181,7 +15012,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -15194,7 +15024,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -15208,9 +15038,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -15251,8 +15080,7 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    t = phx__dial_target_wake(&d->targets, node);
-    if (t == NULL && d->targets.nodes[node].target != 0)
+    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
         return;
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
@@ -15267,13 +15095,19 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int was = dial_node(d, node)->reachable;
+    struct phx__dial_target *t;
+    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0)
+    if (dial_node(d, node)->target == 0 || was == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+    d->targets.reachable += reachable ? 1u : UINT32_MAX;
+    if ((before & ~dial_bounds(d)) != 0)
+        dial_relax(d, before);
+    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
+            ? phx__dial_target_wake(&d->targets, node)
+            : phx__dial_target_of(&d->targets, node);
+    if (dial_node(d, node)->linked || t == NULL)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -15283,9 +15117,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -15315,8 +15147,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
@@ -15334,10 +15165,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }
@@ -15501,7 +15330,8 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * for each message an ack could end inside a record, and ten thousands would need a return each when their
  * name has moved.
  *
- * When a message is withdrawn, the heads behind it get new numbers: O(queue), for a rare call.
+ * When a message is withdrawn, the heads behind it get new numbers. That is done for many at a time: when one
+ * of them is next, or when half of the queue is withdrawn.
  *
  * Memory: 64 bytes for a record, 56 to 92 bytes for a head; in a run 2 or 10 bytes. Windows count frames with
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
@@ -15514,9 +15344,6 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
 /* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
-#define FLOW_RING_FIRST 8u
-/* 3 GiB of records, which a 32-bit size still counts. */
-#define FLOW_RING_MOST (1u << 26)
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
@@ -15571,37 +15398,14 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
-/* Room for n more records. */
-static int flow_reserve(struct phx__flow_out *o, uint32_t n)
-{
-    uint32_t capacity = o->capacity == 0 ? FLOW_RING_FIRST : o->capacity, i;
-    struct phx__flow_record *ring;
-
-    if (n <= o->capacity - o->count)
-        return 0;
-    if (n > FLOW_RING_MOST - o->count)
-        return PHX_ENOMEM;
-    while (capacity < o->count + n)
-        capacity *= 2;
-    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
-    if (ring == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < o->count; i++)
-        ring[i] = *phx__post_flow_at(o, i);
-    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *ring);
-    o->ring = ring;
-    o->first = 0;
-    o->capacity = capacity;
-    return 0;
-}
-
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
     o->open.box = NULL;
     while (o->count > index) {
         struct phx__flow_record r = *phx__post_flow_at(o, --o->count);
 
-        o->bytes -= flow_frame_size(&r);
+        o->bytes -= r.gone ? 0 : flow_frame_size(&r);
+        o->gone -= r.gone;
         if (o->base + o->count < o->sent) {
             o->sent--;
             o->flying -= flow_frame_size(&r);
@@ -15654,8 +15458,7 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 
     if (b != NULL && b->capacity - b->used >= need)
         return b;
-    b = phx__buf_block_new(o->mem, size < need ? need : size);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
         return NULL;
     phx__buf_block_drop(o->tail);
     o->tail = b;
@@ -15677,41 +15480,25 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
+    const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
+                                 m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
     struct phx__writer w;
-    struct phx__data d;
 
     if (tail == NULL)
         return NULL;
-    r = phx__post_flow_at(o, o->count);
-    d.target = o->target;
-    d.source = o->source;
-    d.number = o->base + o->count;
-    d.epoch = o->epoch;
-    d.to = m->to;
-    d.from = m->from;
-    d.tag = m->tag;
-    d.total = m->size;
-    d.seen = o->seen;
-    d.payload = NULL;
-    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
-    r->head = phx__buf_block_hold(tail);
-    r->head_at = (uint32_t)tail->used;
-    r->head_size = (uint16_t)(head_size + inlined);
-    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
-    r->body_at = (uint32_t)at;
-    r->body_size = (uint32_t)(size - inlined);
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
-    r->gone = 0;
-    r->token = m->token;
-    r->limit = m->limit;
-    r->box = m->box;
-    r->multicast = m->multicast;
+    r = phx__post_flow_at(o, o->count++);
+    *r = (struct phx__flow_record){
+        .head = phx__buf_block_hold(tail), .head_at = (uint32_t)tail->used,
+        .head_size = (uint16_t)(head_size + inlined), .body_size = (uint32_t)(size - inlined),
+        .body = body == NULL ? NULL : phx__buf_block_hold(body), .body_at = (uint32_t)at,
+        .flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED),
+        .token = m->token, .limit = m->limit, .box = m->box, .multicast = m->multicast
+    };
     tail->used += r->head_size;
-    o->count++;
     o->bytes += flow_frame_size(r);
     return r;
 }
@@ -15737,19 +15524,14 @@ int phx__post_flow_message_next(struct phx__message *m)
 /* Its m->size bytes, and what follows them in a run. */
 static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
-    int i;
-
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > 0) {
+    for (int i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+        if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
-            to += m->iov[i].iov_len;
-        }
-    }
 }
 
 struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
@@ -15758,8 +15540,7 @@ struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__m
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
-    body = phx__buf_block_new(mem, m->size);
-    if (body != NULL) {
+    if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
         flow_copy(m, body->data);
         body->used = m->size;
     }
@@ -15786,11 +15567,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
-    o->open.box = m->box;
-    o->open.from = m->from;
-    o->open.tag = m->tag;
-    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open.record = r;
+    left = left < most - r->head_size ? left : most - r->head_size;
+    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
     return 0;
 }
 
@@ -15811,8 +15589,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t ta
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_data_more_head(flags);
-    need = head + size;
-    if (need > o->open.left)
+    if ((need = head + size) > o->open.left)
         return NULL;
     at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
@@ -15833,8 +15610,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->from, m->tag, m->size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -15874,7 +15650,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
-    if (flow_reserve(o, frames) != 0)
+    if (phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames, sizeof *o->ring) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
@@ -15893,20 +15669,19 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 /* ---- Emitting and acknowledging */
 
-struct phx__flow_record *phx__post_flow_peek(const struct phx__flow_out *o)
+struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
     size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
 
+    if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
+        phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    if (credit > o->allowed)
-        credit = o->allowed;
+    credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
-        return NULL;
-    return r;
+    return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
 
 int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
@@ -15919,11 +15694,8 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
         if (o->left == o->base + o->count)
             o->open.box = NULL; /* an emitted frame does not change */
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
-        if (!o->rtt.timing) {
-            o->rtt.timing = 1;
-            o->rtt.number = o->sent;
-            o->rtt.at = now;
-        }
+        if (!o->rtt.timing)
+            o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
     }
     o->sent++;
     if (o->rto_at == PHX__NEVER)
@@ -15964,8 +15736,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    if (o->rto > FLOW_RTO_MAX)
-        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
+    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
@@ -15986,8 +15757,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    if (o->allowed > o->own)
-        o->allowed = o->own;
+    o->allowed = PHX__MIN(o->allowed, o->own);
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
@@ -16028,6 +15798,25 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->iov_count = 0;
 }
 
+uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
+{
+    uint32_t n = 1;
+
+    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
+        n++;
+    PHX_ASSERT(index + n <= o->count);
+    return n;
+}
+
+uint32_t phx__post_flow_last(const struct phx__flow_out *o)
+{
+    uint32_t i = o->count - 1;
+
+    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
+        i--;
+    return i;
+}
+
 /* One byte of each frame stays, two of a last one that had one: no set of old and new ones has the message's
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
@@ -16058,17 +15847,29 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
     return tail != NULL ? 0 : PHX_ENOMEM;
 }
 
+void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
+{
+    struct phx__flow_record *r = phx__post_flow_at(o, index);
+
+    o->bytes -= flow_frame_size(r);
+    o->gone++;
+    r->gone = 1;
+}
+
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
     struct phx__writer w;
 
+    if (o->gone == 0)
+        return;
+    o->gone = 0;
+    o->sweeps++;
     o->open.box = NULL;
     for (; i < o->count; i++) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            o->bytes -= flow_frame_size(r);
             phx__buf_block_drop(r->head);
             phx__buf_block_drop(r->body);
             continue;
@@ -16081,6 +15882,88 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         keep++;
     }
     o->count = keep;
+}
+
+/* ======== src/post/tokens.c ======== */
+/* tokens.c - where the messages with a token are, for who cancels. */
+#ifdef PHX_LINES
+#line 1 "src/post/tokens.c"
+#endif
+
+/* phx_cancel names a message by its token, and a message moves: from a mailbox into a flow and back. An index
+ * that every send had to keep would be paid by all for a call that most never make. So the first phx_cancel
+ * walks over all messages and makes it. From then on who puts a message adds it, and a message in a mailbox
+ * has its place in the list, so that it can leave. A message in a flow need not: its entry says a number, and
+ * who takes the entry out sees whether the record of that number is still the message's.
+ *
+ * So entries may be old. When there are four times as many as things were walked over to make the index, it
+ * ends, and the next phx_cancel makes another: each walk is paid by as many sends. Who cancels no more loses
+ * it in this way, too. */
+/* include "post/tokens.h" */
+
+#define TOKENS_NONE UINT32_MAX
+
+void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem)
+{
+    memset(t, 0, sizeof *t);
+    t->mem = mem;
+    phx__map_init(&t->heads, mem);
+}
+
+void phx__post_tokens_drop(struct phx__tokens *t)
+{
+    phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);
+    phx__map_free(&t->heads);
+    t->list = NULL;
+    t->count = t->capacity = 0;
+    t->made = 0;
+}
+
+void phx__post_tokens_begin(struct phx__tokens *t, size_t count)
+{
+    phx__post_tokens_drop(t);
+    t->most = count < TOKENS_NONE / 8 ? (uint32_t)(4 * count + 64) : TOKENS_NONE / 2;
+    t->made = 1;
+}
+
+uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struct phx__token_at *at)
+{
+    uint32_t next;
+
+    if (!t->made)
+        return TOKENS_NONE;
+    next = phx__map_get(&t->heads, token);
+    if (t->count == t->most
+        || phx__mem_grow(t->mem, &t->list, &t->capacity, t->count + 1, sizeof *t->list) != 0
+        || phx__map_put(&t->heads, token, t->count) != 0) {
+        phx__post_tokens_drop(t);
+        return TOKENS_NONE;
+    }
+    t->list[t->count] = *at;
+    t->list[t->count].next = next;
+    return t->count++;
+}
+
+void phx__post_tokens_gone(struct phx__tokens *t, uint32_t place)
+{
+    if (!t->made)
+        return;
+    t->list[place].queued = NULL;
+    t->list[place].node = PHX__NONE;
+}
+
+int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__token_at *at)
+{
+    uint32_t i = phx__map_get(&t->heads, token);
+
+    if (i == TOKENS_NONE)
+        return 0;
+    *at = t->list[i];
+    if (at->next == TOKENS_NONE)
+        phx__map_del(&t->heads, token);
+    else
+        (void)phx__map_put(&t->heads, token, at->next); /* replacing needs no memory */
+    return 1;
 }
 
 /* ======== src/post/store.c ======== */
@@ -16115,6 +15998,7 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     s->mem = mem;
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
+    phx__post_tokens_init(&s->tokens, mem);
     phx__ring_init(&s->multicasts);
 }
 
@@ -16130,6 +16014,7 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
+    phx__post_tokens_drop(&s->tokens);
     phx__post_store_init(s, s->mem);
 }
 
@@ -16140,20 +16025,15 @@ struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
     if (s->recent != NULL && s->recent->name == name)
         return s->recent;
     i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    if (i == UINT32_MAX)
-        return NULL;
-    s->recent = s->boxes[i];
-    return s->recent;
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 {
     struct phx__box *b;
 
-    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
-        return NULL;
-    b = phx__mem_zero(s->mem, sizeof *b);
-    if (b == NULL)
+    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0
+        || (b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -16179,13 +16059,9 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
-        int err;
-
         s->boxes[b->index] = last;
         last->index = b->index;
-        err = phx__map_put(&s->index, last->name, last->index);
-        PHX_ASSERT(err == 0); /* replacing needs no memory */
-        (void)err;
+        (void)phx__map_put(&s->index, last->name, last->index); /* replacing needs no memory */
     }
     s->count--;
     phx__mem_put(s->mem, b, sizeof *b);
@@ -16243,31 +16119,40 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     if (q == NULL)
         return NULL;
     q->message = *m;
-    q->message.body = phx__post_flow_body(s->mem, m);
-    if (q->message.body == NULL) {
+    q->message.box = b;
+    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
         phx__mem_put(s->mem, q, sizeof *q);
         return NULL;
     }
     if (m->body == NULL)
         q->message.data = q->message.body->data;
+    q->prev = before;
     q->next = *at;
     *at = q;
-    if (q->next == NULL)
-        b->tail = q;
+    *(q->next == NULL ? &b->tail : &q->next->prev) = q;
     store_count(s, b, q, 0);
+    phx__post_store_note(s, q);
     return q;
 }
 
-void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *before)
+void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q)
 {
-    struct phx__queued **from = before == NULL ? &b->head : &before->next, *q = *from;
+    struct phx__token_at at = {q, PHX__NONE, 0, 0};
+
+    if (q->message.token != 0)
+        q->place = phx__post_tokens_add(&s->tokens, q->message.token, &at);
+}
+
+void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
+{
     struct phx__block *body = q->message.body;
 
-    *from = q->next;
-    if (b->tail == q)
-        b->tail = before;
+    *(q->prev == NULL ? &b->head : &q->prev->next) = q->next;
+    *(q->next == NULL ? &b->tail : &q->next->prev) = q->prev;
     if (b->last_returned == q)
-        b->last_returned = before;
+        b->last_returned = q->prev;
+    if (q->message.token != 0)
+        phx__post_tokens_gone(&s->tokens, q->place);
     store_count(s, b, q, 1);
     phx__mem_put(s->mem, q, sizeof *q);
     phx__buf_block_drop(body); /* may call the host */
@@ -16280,12 +16165,11 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     *m = q->message;
     phx__buf_block_hold(m->body);
     if (m->run == 0) {
-        phx__post_store_drop(s, b, NULL);
+        phx__post_store_drop(s, b, q);
         return;
     }
     m->run = 0;
-    m->rest = 0;
-    m->rest_size = 0;
+    m->rest_size = m->rest = 0;
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);
@@ -16309,8 +16193,7 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
 
     if (phx__map_get(&s->waiting, name) != UINT32_MAX)
         return 0;
-    w = phx__mem_get(s->mem, sizeof *w);
-    if (w == NULL)
+    if ((w = phx__mem_get(s->mem, sizeof *w)) == NULL)
         return PHX_ENOMEM;
     if (phx__map_put(&s->waiting, name, 0) != 0) {
         phx__mem_put(s->mem, w, sizeof *w);
@@ -16415,6 +16298,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* A message of which nothing has come for this long is given up, and must come again. It is far above
  * FLOW_RTO_MAX: a source that waits longest between two attempts loses nothing. */
 #define SCHED_PART_IDLE (120 * PHX__SECOND)
+/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
+ * else a 32nd of that. One that is larger by itself is not counted, and waits for another such one. */
+#define SCHED_BROUGHT_MOST ((size_t)256 << 20)
 /* The most bytes in all transit queues; one may hold two windows. Above that a relay drops. */
 #define SCHED_TRANSIT_MOST ((size_t)64 << 20)
 /* A large frame in transit pins the block it was read into, many times its size. Above this it is copied. */
@@ -16505,10 +16391,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
-    if (peer->out.rto_at < at)
-        at = peer->out.rto_at;
-    if (peer->out.limit_at < at)
-        at = peer->out.limit_at;
+    at = PHX__MIN(peer->out.rto_at, at);
+    at = PHX__MIN(peer->out.limit_at, at);
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -16554,10 +16438,8 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
-        return NULL;
-    peer = phx__mem_zero(p->mem, sizeof *peer);
-    if (peer == NULL)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0
+        || (peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16573,11 +16455,9 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    peer->out.mem = p->mem;
-    peer->out.target = p->ids->at[node];
-    peer->out.source = p->ids->at[PHX__SELF];
-    peer->out.hops = p->limits.hop_limit;
-    peer->out.own = p->limits.window;
+    peer->out = (struct phx__flow_out){ .mem = p->mem, .target = p->ids->at[node],
+                                        .source = p->ids->at[PHX__SELF], .hops = p->limits.hop_limit,
+                                        .own = p->limits.window };
     phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
@@ -16607,25 +16487,21 @@ void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int n
 
 void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 {
-    struct phx__ack a;
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__flow_out *o = &peer->out;
+    const struct phx__ack a = {
+        .target = p->ids->at[peer->node], .source = p->ids->at[PHX__SELF],
+        .epoch = peer->in.epoch, .next = peer->in.next,
+        .window = peer->ack.stuck ? 1 : (uint32_t)p->limits.window, /* one frame may still come, to try */
+        .returns = back->list, .return_base = back->confirmed,
+        .return_count = (uint16_t)(back->count - back->confirmed),
+        .seen = peer->ack.confirm ? o->seen : 0, .seen_epoch = o->epoch,
+        .ask = peer->ack.ask ? peer->key : 0,
+        .tell = o->epoch != 0 ? peer->ack.tell : 0, .tell_epoch = o->epoch, .tell_next = o->base,
+        .tell_seen = o->seen
+    };
 
     phx__ring_del(&peer->ack.link);
-    a.target = p->ids->at[peer->node];
-    a.source = p->ids->at[PHX__SELF];
-    a.epoch = peer->in.epoch;
-    a.next = peer->in.next;
-    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->ack.stuck)
-        a.window = 1; /* one frame may still come, to try */
-    a.returns = peer->returns.list;
-    a.return_base = peer->returns.confirmed;
-    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
-    a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = a.tell_epoch = peer->out.epoch;
-    a.ask = peer->ack.ask ? peer->key : 0;
-    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
-    a.tell_next = peer->out.base;
-    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -16634,8 +16510,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         return;
     }
     peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
-    peer->ack.tell = 0;
-    peer->ack.bytes = peer->ack.frames = 0;
+    peer->ack.tell = peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
@@ -16673,8 +16548,7 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
         return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -16733,8 +16607,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : sched_room(p, peer, size);
-    if (to == NULL)
+    if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
@@ -16755,8 +16628,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : sched_room(p, peer, room);
-    if (to == NULL) {
+    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
@@ -16790,7 +16662,7 @@ static int sched_emit(struct phx__post *p, struct phx__slices *to, struct phx__b
 }
 
 /* Is the next frame of this flow the same piece of the same multicast, and not a retransmission? */
-static int sched_multicast_joins(const struct phx__flow_out *o, const struct phx__flow_record *r)
+static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow_record *r)
 {
     const unsigned place = PHX__DATA_FIRST | PHX__DATA_LAST;
     const struct phx__flow_record *q = phx__post_flow_peek(o);
@@ -16806,13 +16678,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
@@ -16844,8 +16715,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
         if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
-    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
-    if (head == NULL)
+    if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
@@ -16856,21 +16726,17 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
-/* Does the ack that is owed go with the data? In a brisk exchange the next one will say all that it does. */
-static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
-           || *p->ops.now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
-}
-
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
 static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
                            size_t most)
 {
+    const struct phx__post_owed *ack = &peer->ack;
     struct phx__flow_record *r;
     int err = 0;
 
-    if (peer->ack.owed && sched_ack_rides(p, peer))
+    /* An ack that is owed goes with the data. In a brisk exchange the next one will say all that it does. */
+    if (ack->owed && (ack->hurry || ack->frames >= SCHED_RIDE_FRAMES || ack->bytes >= SCHED_RIDE_BYTES
+                      || *p->ops.now >= ack->last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&ack->link)))
         phx__post_sched_ack(p, peer);
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
         err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
@@ -16958,6 +16824,7 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
         phx__post_sched_list(p, &peer->own);
     }
 }
+
 void phx__post_sched_retry(struct phx__post *p)
 {
     struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
@@ -16994,12 +16861,29 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
 }
 
+static size_t sched_brought_most(const struct phx__post *p)
+{
+    return p->mem->limit == 0 ? SCHED_BROUGHT_MOST : p->mem->limit / 32;
+}
+
+int phx__post_sched_may_bring(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    const struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t most = sched_brought_most(p);
+
+    if (by == NULL || in->message.size > most)
+        return by == NULL || by->large == 0;
+    return by->brought == 0 || by->brought + size <= most;
+}
+
 void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *in, size_t size)
 {
     struct phx__post_peer *by = phx__post_sched_find(p, in->by);
 
     p->recv.bytes += size - in->booked;
-    if (by != NULL) /* it may be another one by now */
+    if (by != NULL && in->message.size > sched_brought_most(p))
+        by->large = size > 0 || (by->large && in->booked == 0);
+    else if (by != NULL) /* it may be another one by now */
         by->brought = size + (by->brought > in->booked ? by->brought - in->booked : 0);
     in->booked = size;
 }
@@ -17028,12 +16912,11 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
 {
     phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
-    peer->in.next = 0;
-    peer->in.done = 0;
+    peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
+    peer->ack.stuck = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
@@ -17161,7 +17044,7 @@ void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int re
 void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
 {
     uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__outcome *o;
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
 
     if (result != PHX_OK && m->token == 0 && m->limit != 0)
         phx__post_box_lost(p, 1 + m->rest, m->to, result);
@@ -17171,13 +17054,9 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
-    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = m->token;
-    o->result = result;
-    o->multicast = m->multicast;
-    o->to = m->to;
-    o->tag = m->tag;
-    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
 }
 
 int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
@@ -17228,6 +17107,15 @@ int phx__post_box_credit(const struct phx__post *p, const struct phx__post_peer 
     return waiting == 0 || waiting < p->limits.window;
 }
 
+/* Notes where the message at index is, for who cancels. */
+static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uint32_t index, uint64_t token)
+{
+    struct phx__token_at at = {NULL, peer->node, 0, peer->out.base + index};
+
+    if (token != 0)
+        (void)phx__post_tokens_add(&p->store.tokens, token, &at);
+}
+
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
@@ -17235,7 +17123,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     uint64_t epoch;
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
@@ -17244,6 +17132,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         return 0; /* into a frame that is listed already */
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
+    box_note(p, peer, phx__post_flow_last(&peer->out), m->token);
     if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
         phx__ring_del(&b->link);
         phx__ring_del(&b->age);
@@ -17345,11 +17234,10 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
     phx__post_box_outcome(p, m, result);
 }
 
-/* Ends what is queued behind `before`, or first. */
-static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *before, int result)
+static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *q, int result)
 {
-    box_end(p, before == NULL ? &b->head->message : &before->next->message, result);
-    phx__post_store_drop(&p->store, b, before); /* the outcome holds the host's memory */
+    box_end(p, &q->message, result);
+    phx__post_store_drop(&p->store, b, q); /* the outcome holds the host's memory */
 }
 
 /* The bit of message.tried for a life; all of them if none is left. */
@@ -17369,11 +17257,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -17392,7 +17278,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
         if (box_was_tried(b, b->head)) {
-            box_end_queued(p, b, NULL, PHX_EFAILED);
+            box_end_queued(p, b, b->head, PHX_EFAILED);
             box_check_room(p, b->peer);
             continue;
         }
@@ -17400,7 +17286,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
             box_look_again(p); /* if the flow is empty, no ack will bring us here again */
             break;
         }
-        phx__post_store_drop(&p->store, b, NULL);
+        phx__post_store_drop(&p->store, b, b->head);
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -17417,8 +17303,7 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
+    b->retry_us = PHX__MIN(b->retry_us, BOX_RETRY_MOST);
     b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
@@ -17550,6 +17435,12 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
         && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
 }
 
+uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
+{
+    return time_limit_us == 0 || time_limit_us >= PHX__NEVER - *p->ops.now ? PHX__NEVER
+                                                                           : *p->ops.now + time_limit_us;
+}
+
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
     if (limit < p->boxes.expire_at) {
@@ -17664,121 +17555,146 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
 
 /* ---- Withdrawing */
 
-/* How many records the message at index has. Index 0 may be in the middle of one. */
-static uint32_t box_span(const struct phx__flow_out *o, uint32_t index)
-{
-    uint32_t n = 1;
-
-    while ((phx__post_flow_at(o, index + n - 1)->flags & PHX__DATA_LAST) == 0)
-        n++;
-    PHX_ASSERT(index + n <= o->count);
-    return n;
-}
-
-/* Where the last message begins; count > 0. */
-static uint32_t box_last(const struct phx__flow_out *o)
-{
-    uint32_t i = o->count - 1;
-
-    while (i > 0 && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
-        i--;
-    return i;
-}
-
-static int box_cancel_box(struct phx__post *p, struct phx__box *b, uint64_t token)
-{
-    struct phx__queued *before = NULL, *q;
-
-    for (q = b->head; q != NULL && q->message.token != token; q = q->next)
-        before = q;
-    if (q == NULL)
-        return 0;
-    box_end_queued(p, b, before, PHX_ECANCELLED);
-    if (b->peer != NULL)
-        box_check_room(p, b->peer);
-    if (b->head == NULL)
-        box_emptied(p, b);
-    return 1;
-}
-
 /* Marks the message at index, nothing of which was emitted, for the next sweep. */
 static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
-        phx__post_flow_at(o, i)->gone = 1;
+    for (uint32_t i = index; i < index + span; i++)
+        phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 
-static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token)
+/* Notes the messages of a flow that can be cancelled. 1: *at is one with this token. */
+static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t token,
+                         struct phx__token_at *at)
 {
-    struct phx__flow_out *o = &peer->out;
+    const struct phx__flow_out *o = &peer->out;
     uint32_t i = (uint32_t)(o->left - o->base);
+    int found = 0;
 
     while (i < o->count && (phx__post_flow_at(o, i)->flags & PHX__DATA_FIRST) == 0)
         i++; /* the rest of one that was emitted in part */
-    while (i < o->count && phx__post_flow_at(o, i)->token != token)
-        i += box_span(o, i);
-    if (i >= o->count)
+    for (; i < o->count; i += phx__post_flow_span(o, i), p->store.tokens.looks++) {
+        const struct phx__flow_record *r = phx__post_flow_at(o, i);
+
+        if (r->gone)
+            continue;
+        box_note(p, peer, i, r->token);
+        if (r->token != token)
+            continue;
+        found = 1;
+        at->queued = NULL;
+        at->node = peer->node;
+        at->number = o->base + i;
+    }
+    peer->noted = o->sweeps;
+    return found;
+}
+
+/* The same for all mailboxes and flows, from which the index is made anew. */
+static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+{
+    struct phx__queued *q;
+    int found = 0;
+
+    phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
+    for (uint32_t i = 0; i < p->node_capacity; i++)
+        found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
+    for (uint32_t i = 0; i < p->store.count; i++)
+        for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
+            phx__post_store_note(&p->store, q);
+            if (q->message.token == token) {
+                at->queued = q;
+                found = 1;
+            }
+        }
+    return found;
+}
+
+static int box_is_there(const struct phx__flow_out *o, const struct phx__token_at *at, uint64_t token)
+{
+    const struct phx__flow_record *r;
+
+    if (at->number < o->left || at->number - o->base >= o->count)
         return 0;
-    box_withdraw(p, o, i, box_span(o, i), PHX_ECANCELLED);
-    phx__post_flow_sweep(o);
+    r = phx__post_flow_at(o, (uint32_t)(at->number - o->base));
+    return r->token == token && (r->flags & PHX__DATA_FIRST) != 0 && !r->gone;
+}
+
+/* A message with this token that can be cancelled: 1, or 0. A sweep of its flow has moved it, perhaps. */
+static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+{
+    struct phx__post_peer *peer;
+
+    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+        p->store.tokens.looks++;
+        if (at->queued != NULL)
+            return 1;
+        peer = phx__post_sched_find(p, at->node);
+        if (peer != NULL && (box_is_there(&peer->out, at, token)
+                             || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
+            return 1;
+    }
+    return !p->store.tokens.made && box_look(p, token, at);
+}
+
+static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
+{
+    struct phx__box *b = q->message.box;
+    int member = q->message.multicast != NULL;
+
+    box_end_queued(p, b, q, PHX_ECANCELLED);
+    if (b->peer != NULL)
+        box_check_room(p, b->peer);
+    if (b->head == NULL)
+        box_emptied(p, b);
+    return member;
+}
+
+static int box_cancel_flow(struct phx__post *p, struct phx__post_peer *peer, uint64_t number)
+{
+    struct phx__flow_out *o = &peer->out;
+    uint32_t i = (uint32_t)(number - o->base), waiting = o->count - (uint32_t)(o->left - o->base);
+    int member = phx__post_flow_at(o, i)->multicast != NULL;
+
+    box_withdraw(p, o, i, phx__post_flow_span(o, i), PHX_ECANCELLED);
+    if (o->gone >= waiting / 2) {
+        p->store.tokens.looks += waiting;
+        phx__post_flow_sweep(o);
+    }
     phx__post_box_ended(p, peer);
-    return 1;
-}
-
-/* A walk over all that was not emitted. Tokens are not indexed: every send would pay for a rare call. */
-static int box_cancel(struct phx__post *p, uint64_t token)
-{
-    uint32_t i;
-
-    for (i = 0; i < p->store.count; i++)
-        if (box_cancel_box(p, p->store.boxes[i], token))
-            return 1;
-    for (i = 0; i < p->node_capacity; i++)
-        if (p->nodes[i].peer != NULL && box_cancel_flow(p, p->nodes[i].peer, token))
-            return 1;
-    return 0;
-}
-
-static int box_has_multicast(const struct phx__post *p, uint64_t token)
-{
-    const struct phx__ring *r = p->store.multicasts.next;
-
-    while (r != &p->store.multicasts && ((const struct phx__multicast *)(const void *)r)->token != token)
-        r = r->next;
-    return r != &p->store.multicasts;
+    return member;
 }
 
 int phx__post_box_cancel(struct phx__post *p, uint64_t token)
 {
-    if (token == 0 || !box_cancel(p, token))
+    struct phx__token_at at;
+    int member;
+
+    if (token == 0 || !box_find(p, token, &at))
         return PHX_ENOTFOUND;
-    while (box_has_multicast(p, token) && box_cancel(p, token))
-        continue; /* the other members */
+    do
+        member = at.queued != NULL ? box_cancel_queued(p, at.queued)
+                                   : box_cancel_flow(p, phx__post_sched_find(p, at.node), at.number);
+    while (member && box_find(p, token, &at)); /* the others of its multicast */
     return 0;
 }
 
 void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
 {
-    struct phx__queued *before = NULL, *q = b->head;
-
     p->pending.count--;
-    if (q == NULL) {
+    if (b->head == NULL) {
         struct phx__flow_out *o = &b->peer->out;
 
-        phx__post_flow_truncate(o, box_last(o));
+        phx__post_flow_truncate(o, phx__post_flow_last(o));
         phx__post_box_landed(p, b);
         return;
     }
-    for (; q->next != NULL; q = q->next)
-        before = q;
-    phx__post_store_drop(&p->store, b, before);
+    phx__post_store_drop(&p->store, b, b->tail);
     if (b->head == NULL)
         box_emptied(p, b);
 }
@@ -17798,8 +17714,9 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. */
-static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
+/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
+ * PHX_ENOMEM and nothing happened. */
+static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
     struct phx__block *body;
@@ -17807,8 +17724,11 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
 
     phx__post_flow_message(o, index, &m);
     body = phx__buf_block_hold(m.body);
-    if (span == 1 || phx__post_flow_hollow(o, index, span) != 0)
-        m.body = NULL;
+    if (span > 1 && phx__post_flow_hollow(o, index, span) != 0) {
+        phx__buf_block_drop(body);
+        return PHX_ENOMEM;
+    }
+    m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
     phx__post_box_outcome(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
@@ -17818,6 +17738,7 @@ static void box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint3
         r->multicast = NULL;
         r->token = r->limit = 0;
     }
+    return 0;
 }
 
 static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
@@ -17826,18 +17747,19 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
     uint64_t earliest = PHX__NEVER;
     uint32_t i, span;
 
+    phx__post_flow_sweep(o);
     for (i = 0; i < o->count; i += span) {
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
-        span = box_span(o, i);
+        span = phx__post_flow_span(o, i);
         if (r->limit == 0)
             continue; /* reported already */
         if (r->limit > *p->ops.now) {
             earliest = r->limit < earliest ? r->limit : earliest;
         } else if (o->base + i >= o->left && (r->flags & PHX__DATA_FIRST) != 0) {
             box_withdraw(p, o, i, span, box_lateness(r->box));
-        } else {
-            box_expire_begun(p, o, i, span);
+        } else if (box_expire_begun(p, o, i, span) != 0 && earliest > *p->ops.now + BOX_RETRY_MOST) {
+            earliest = *p->ops.now + BOX_RETRY_MOST;
         }
     }
     o->limit_at = box_next_search(p, earliest, o->count);
@@ -17848,17 +17770,16 @@ static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
 static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
-    struct phx__queued *before = NULL, *q = b->head, *next;
+    struct phx__queued *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
 
     for (; q != NULL; q = next) {
         next = q->next;
         if (q->message.limit <= until) {
-            box_end_queued(p, b, before, result);
+            box_end_queued(p, b, q, result);
             continue;
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
-        before = q;
     }
     if (b->head == NULL)
         box_emptied(p, b);
@@ -17869,10 +17790,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -17888,16 +17808,10 @@ static void box_expire_held(struct phx__post *p)
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 {
-    struct phx__post_peer *peer;
+    struct phx__post_peer *peer = kind == (int)PHX__TIMER_POST ? phx__post_sched_find(p, arg) : NULL;
 
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (arg == 0)
-            box_expire_held(p);
-        else
-            box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, arg);
+    if (kind == (int)PHX__TIMER_POST_HOLD)
+        (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
     if (phx__post_sched_due(p, peer))
@@ -17944,8 +17858,9 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     uint32_t i, first;
     int result, back;
 
+    phx__post_flow_sweep(o);
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = box_last(o);
+        first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
         if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
@@ -17981,12 +17896,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -18011,7 +17924,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -18020,7 +17932,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)
@@ -18052,7 +17964,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-/* include "post/multicast.h" */
+/* include "post/box.h" */
 
 struct multicast_members {
     uint64_t *at;
@@ -18086,12 +17998,11 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 {
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
-    uint32_t i;
     int err;
 
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
-    for (i = 0; i < m->count; i++) {
+    for (uint32_t i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
@@ -18118,8 +18029,7 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way);
-        if (err == 0 || err == PHX_EAGAIN)
+        if ((err = phx__post_box_find_way(p, message->to, message->size, &way)) == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
     if (err == 0)
@@ -18138,9 +18048,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
     if (err != 0)
         return err;
-    memset(&message, 0, sizeof message);
     err = PHX_ENOMEM;
-    message.body = phx__buf_block_new(p->mem, c->size);
+    message = (struct phx__message){
+        .from = c->from, .tag = c->tag, .token = c->token, .size = c->size,
+        .limit = phx__post_box_limit(p, c->time_limit_us), .body = phx__buf_block_new(p->mem, c->size)
+    };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
         all->token = c->token;
@@ -18149,14 +18061,8 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
-        message.body->used = message.size = c->size;
+        message.body->used = c->size;
         message.data = message.body->data;
-        message.from = c->from;
-        message.tag = c->tag;
-        message.token = c->token;
-        message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
-            message.limit = *p->ops.now + c->time_limit_us;
         message.multicast = all;
         err = multicast_put(p, m, &message);
     }
@@ -18174,21 +18080,16 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-    size_t i;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    for (i = 0; i < c->ranges_count && err == 0; i++)
+    for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
-    if (err == 0)
-        err = multicast_check(p, &m, c->size);
-    if (err == 0)
-        err = multicast_submit(p, c, &m);
-    if (err == 0) {
+    if (err == 0 && (err = multicast_check(p, &m, c->size)) == 0 && (err = multicast_submit(p, c, &m)) == 0) {
         p->pending.bytes += c->size * m.count;
         p->counters.messages_out += m.count;
     }
@@ -18230,9 +18131,6 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
-/* No message begins while those that its neighbour began to bring have more, where there is no mem_limit, or
- * else a 32nd of that. */
-#define RECV_BROUGHT_MOST ((size_t)256 << 20)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -18248,8 +18146,7 @@ static void recv_released(const void *data, size_t size, void *arg)
 {
     struct phx__begun *b = arg;
 
-    (void)data;
-    (void)size;
+    (void)data, (void)size;
     if (b->shown) {
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
@@ -18278,15 +18175,10 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
     struct phx__block *part =
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-    struct phx_message m;
+    struct phx_message m = { d->to, d->from, d->tag, p->ids->at[source], NULL, (size_t)d->total };
 
     if (part != NULL) {
-        m.to = d->to;
-        m.from = d->from;
-        m.tag = d->tag;
-        m.source = p->ids->at[source];
-        m.data = NULL;
-        b->size = m.size = (size_t)d->total;
+        b->size = m.size;
         b->post = p;
         p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
@@ -18315,14 +18207,16 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 /* Could there be no room for it even if no other message was here? */
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
-    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->transit.bytes + p->recv.bytes);
+    const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
+    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
+
+    return !phx__mem_could_hold_mail(p->mem, size, mail);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
 static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
-    size_t most = p->mem->limit == 0 ? RECV_BROUGHT_MOST : p->mem->limit / 32, size = in->message.size;
-    struct phx__post_peer *by = phx__post_sched_find(p, in->by);
+    size_t size = in->message.size;
     struct phx__block *part;
 
     if (in->part != NULL && need <= in->part->capacity)
@@ -18330,7 +18224,7 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
         size = need * RECV_AHEAD;
-    if (in->part == NULL && by != NULL && by->brought > 0 && by->brought + size > most)
+    if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
@@ -18566,8 +18460,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_returns_seen(&peer->returns, d->seen);
         if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_reason(p, peer, d);
-        if (reason != 0)
+        if ((reason = recv_reason(p, peer, d)) != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return recv_never_fits(p, (size_t)d->total)
@@ -18582,7 +18475,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
         return;
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
@@ -18629,8 +18522,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
-        peer->ack.stuck = 0;
-        peer->ack.gap = 0;
+        peer->ack.stuck = peer->ack.gap = 0;
     } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
@@ -18729,10 +18621,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = size;
-    out->got = 0;
+    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -18834,10 +18723,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;
@@ -18984,12 +18872,10 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
 {
-    int i;
-
     *size = 0;
     if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
-    for (i = 0; i < m->iov_count; i++) {
+    for (int i = 0; i < m->iov_count; i++) {
         if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
@@ -19013,8 +18899,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
         message->data = message->body->data;
     }
     promises = phx__post_box_promises(message->token, message->body);
-    err = phx__post_box_promise(p, promises);
-    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -19040,8 +18925,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
         return 0;
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
@@ -19059,25 +18943,16 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
     if (post_join(p, m))
         return 0;
-    memset(&message, 0, sizeof message);
-    err = post_measure(p, m, &message.size);
-    if (err != 0)
+    message = (struct phx__message){
+        .to = m->to, .from = m->from, .tag = m->tag, .token = m->token, .iov = m->iov,
+        .iov_count = m->iov_count, .limit = phx__post_box_limit(p, m->time_limit_us)
+    };
+    if ((err = post_measure(p, m, &message.size)) != 0)
         return err;
-    message.to = m->to;
-    message.from = m->from;
-    message.tag = m->tag;
-    message.token = m->token;
-    message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
-        message.limit = *p->ops.now + m->time_limit_us;
-    message.iov = m->iov;
-    message.iov_count = m->iov_count;
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    if (err == 0)
-        err = post_submit(p, &way, m, &message);
-    if (err == 0) {
+    if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
@@ -19159,12 +19034,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, const struct phx__post_limits *limits,
                    const struct phx__post_ops *ops)
 {
-    memset(p, 0, sizeof *p);
-    p->mem = mem;
-    p->ids = ids;
-    p->timers = timers;
-    p->ops = *ops;
-    p->limits = *limits;
+    *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
@@ -19182,9 +19052,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 
 void phx__post_settle(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
@@ -19192,11 +19060,10 @@ void phx__post_settle(struct phx__post *p)
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
-    uint32_t i;
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->store.count; i++) {
+    for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
@@ -19210,11 +19077,11 @@ void phx__post_free(struct phx__post *p)
 
         /* A release function may cancel, and so close this mailbox or another. */
         if (b->head != NULL)
-            phx__post_store_drop(&p->store, b, NULL);
+            phx__post_store_drop(&p->store, b, b->head);
         else
             phx__post_store_close(&p->store, b);
     }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -19223,7 +19090,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
-    for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
@@ -19259,11 +19126,7 @@ static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
                         const struct phx__node_keys_ops *ops)
 {
-    memset(k, 0, sizeof *k);
-    k->mem = mem;
-    k->ops = *ops;
-    k->insecure = insecure;
-    k->tls = tls;
+    *k = (struct phx__node_keys){ .mem = mem, .ops = *ops, .insecure = insecure, .tls = tls };
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
@@ -19298,8 +19161,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
         return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    to->data = memcpy(data, from->data, from->size);
-    to->size = from->size;
+    *to = (struct phx_key){ memcpy(data, from->data, from->size), from->size };
     return 0;
 }
 
@@ -19307,9 +19169,8 @@ int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uin
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
-    uint32_t i;
 
-    for (i = 0; err == 0 && i < count; i++)
+    for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
             keys_drop(k, fresh, i);
     if (err != 0)
@@ -19355,12 +19216,10 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
-    struct phx_address here;
+    struct phx_address here = { .family = 0 };
 
-    if (k->count > 0 || k->insecure || (secure && k->has_files))
-        return 0;
-    memset(&here, 0, sizeof here);
-    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
+    if (k->count > 0 || k->insecure || (secure && k->has_files)
+        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
@@ -19384,8 +19243,7 @@ int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 
 static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
 {
-    if (reason < PHX_ERROR_LAST)
-        reason = PHX_ERROR_LAST; /* all that we do not know are one */
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
     place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
     for (; *why != 0; why++)
         place = place * 31 + (unsigned char)*why;
@@ -19546,7 +19404,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
     a->learnt = (uint8_t)((a->learnt & ((1u << i) - 1)) | (a->learnt >> 1 & ~0u << i));
 }
 
-/* 1 if it is new. */
+/* PHX__ADDR_NEW, or 0. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
@@ -19556,45 +19414,43 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
     a->learnt = (uint8_t)(a->learnt | 1u << (a->count - 1));
-    a->changed = 1;
-    return 1;
+    return PHX__ADDR_NEW;
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static void node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
-    uint32_t i;
+    int taught = 0;
 
-    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         mine = *at;
         memcpy(mine.ip, here->ip, sizeof mine.ip);
-        (void)node_addr_put(a, &mine);
+        taught |= node_addr_put(a, &mine);
     }
+    return taught;
 }
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
-    uint32_t i;
 
     if (phx__addr_is_local(here))
-        return;
+        return 0;
     memcpy(ip.b, here->ip, sizeof ip.b);
     host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
-    for (i = 0; i < PHX__COUNT(a->here); i++)
+    for (uint32_t i = 0; i < PHX__COUNT(a->here); i++)
         if (a->here[i] == host)
-            return;
-    if (a->here_count > 0)
-        a->ops.moved(a->ops.ctx);
+            return 0;
     a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
+    return a->here_count > 1 ? PHX__ADDR_MOVED : 0;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
@@ -19604,9 +19460,8 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
-    uint32_t i;
 
-    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++)
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
         if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
                                  : here != NULL && node_addr_same_host(at, here))
             return at;
@@ -19637,17 +19492,16 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
-                              const struct phx_address *at)
+static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                             const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
-    int seen = 0, known;
+    int seen = 0, known, agreed;
 
     for (; o < end; o++)
         seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
                 && !node_addr_same_host(&o->from, l->peer);
-    if (seen && node_addr_put(a, at))
-        a->ops.agreed(a->ops.ctx, at);
+    agreed = seen && node_addr_put(a, at) ? PHX__ADDR_NEW | PHX__ADDR_AGREED : 0;
     known = node_addr_find(a, at) < a->count;
     for (o = a->observation; o < end; o++) {
         if (phx__id_equal(&o->by, l->id))
@@ -19656,12 +19510,11 @@ static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_a
             memset(o, 0, sizeof *o);
     }
     if (known)
-        return;
+        return agreed;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
-    mine->by = *l->id;
-    mine->from = *l->peer;
-    mine->at = *at;
+    *mine = (struct phx__observation){ *l->id, *l->peer, *at };
+    return 0;
 }
 
 /* Hundreds of nodes that start on one host need not ask for their ends. */
@@ -19675,15 +19528,13 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
                          const struct phx_address *here)
 {
     struct phx_address at;
+    int taught;
 
-    a->changed = 0;
     if (!node_addr_is_ip(here))
         return 0;
-    node_addr_here(a, here);
-    node_addr_moved(a, here);
-    if (node_addr_evidence(a, l, here, &at))
-        node_addr_observe(a, l, &at);
-    return a->changed;
+    taught = node_addr_here(a, here);
+    taught |= node_addr_moved(a, here);
+    return node_addr_evidence(a, l, here, &at) ? taught | node_addr_observe(a, l, &at) : taught;
 }
 
 /* ======== src/node/suspect.c ======== */
@@ -19703,7 +19554,6 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
  * for the moment in which routing is still at work, or has lost something. */
 /* include "node/suspect.h" */
 
-#define SUSPECT_FRAME 64u /* bytes of a SUSPECT or PROBE frame, header included, at most */
 #define SUSPECT_PROBES 2u /* how many nodes are asked about a node that was lost */
 /* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
@@ -19712,11 +19562,7 @@ void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_
                             struct phx__rnd *rnd, const struct phx_detector *limits,
                             const struct phx__node_suspect_ops *ops)
 {
-    memset(s, 0, sizeof *s);
-    s->env = *env;
-    s->ops = *ops;
-    s->rnd = rnd;
-    s->limits = limits;
+    *s = (struct phx__node_suspect){ .env = *env, .ops = *ops, .rnd = rnd, .limits = limits };
     phx__map_init(&s->places, env->mem);
 }
 
@@ -19785,39 +19631,22 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
     uint32_t i, nbr;
 
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
     for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
         if (nbr == node || from == PHX__NONE
             || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
-            (void)s->env.send(s->env.ctx, nbr, &w, 1);
+            (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
-    struct phx__suspect r;
+    struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
     if (!s->env.life(s->env.ctx, node, &r.incarnation, &r.seq))
         return;
-    r.id = s->env.ids->at[node];
-    r.accuser = s->env.ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
-}
-
-/* A new number says that we live, and the neighbour that asks gets it at once. */
-static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
-{
-    struct phx__request q;
-
-    q.id = r->id;
-    q.incarnation = r->incarnation;
-    q.seq = r->seq + 1;
-    s->ops.refute(s->env.ctx, from, &q);
 }
 
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
@@ -19833,8 +19662,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF) {
-        suspect_refute(s, from, &r);
+    if (node == PHX__SELF) { /* a new number says that we live, and the neighbour that asks gets it at once */
+        struct phx__request q = { r.id, r.incarnation, r.seq + 1 };
+        s->ops.refute(s->env.ctx, from, &q);
     } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
@@ -19862,37 +19692,22 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const struct phx__probe *b,
-                              int flags, int hops)
-{
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return 0;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
-    return s->env.send(s->env.ctx, nbr, &w, 0);
-}
-
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
-    struct phx__probe b;
+    struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
 
     while (s->ops.neighbour(s->env.ctx, n) != PHX__NONE)
         n++;
     if (n == 0)
         return;
-    b.subject = s->env.ids->at[node];
-    b.asker = s->env.ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
         if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
             continue;
         b.target = s->env.ids->at[nbr];
-        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->env.hop_limit);
+        sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
     }
 }
 
@@ -19913,13 +19728,13 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
     } else if (mine && node == PHX__SELF) {
         b.target = b.asker;
         way = s->env.way(s->env.ctx, &b.asker);
-        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, &b, PHX__PROBE_ANSWER,
-                                 s->env.hop_limit);
-    } else if (s->env.relay) {
+        (void)s->env.send(s->env.ctx, way == PHX__NONE ? from : way, PHX__PROBE, (int)PHX__PROBE_ANSWER,
+                          s->env.hop_limit, &b);
+    } else if (s->env.relay && f->hops > 1) {
         if (mine)
             b.target = b.subject;
         way = s->env.way(s->env.ctx, &b.target);
-        (void)suspect_send_probe(s, way, &b, mine ? 0 : f->flags, f->hops - 1);
+        (void)s->env.send(s->env.ctx, way, PHX__PROBE, mine ? 0 : f->flags, f->hops - 1, &b);
     }
     return 0;
 }
@@ -19948,7 +19763,6 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
  * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 /* include "node/handover.h" */
 
-#define HANDOVER_FRAME 96u /* bytes of a HAND frame, header included, at most */
 /* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
@@ -19959,10 +19773,8 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
-    uint32_t i;
-
     *out = *range;
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
@@ -20016,9 +19828,7 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
 
 void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = h->count; i > 0; i--)
+    for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
@@ -20052,9 +19862,7 @@ void phx__node_handover_end(struct phx__node_handover *h)
 int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
-    memset(h, 0, sizeof *h);
-    h->env = *env;
-    h->ops = *ops;
+    *h = (struct phx__node_handover){ .env = *env, .ops = *ops };
     return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
@@ -20088,45 +19896,26 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
-    uint8_t data[HANDOVER_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__HAND, 0, hops, hand);
-    (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
-}
-
-static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
-{
-    struct phx__hand out;
-
-    if (!h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
-        return;
-    out.target = it->heir;
-    out.giver = h->env.ids->at[PHX__SELF];
-    out.first = it->range.first;
-    out.last = it->range.last;
-    out.epoch = it->epoch;
-    handover_send(h, &out, h->env.hop_limit);
+    if (hops > 0)
+        (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
     phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
-            handover_ask(h, it);
+            struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
+                                      it->epoch };
+            if (h->env.life(h->env.ctx, PHX__SELF, &hand.incarnation, NULL))
+                handover_send(h, &hand, h->env.hop_limit);
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
-        if (it->at < next)
-            next = it->at;
+        next = PHX__MIN(it->at, next);
     }
     phx__timer_set(h->env.timers, h->timer, next);
 }
@@ -20135,10 +19924,9 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
-    uint32_t i;
     int same = 0;
 
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (it->range.first > range->last || range->first > it->range.last)
             continue;
@@ -20152,7 +19940,6 @@ static int handover_check_others(const struct phx__node_handover *h, const struc
 int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
-    struct phx__node_handover_item *it;
     struct phx_range own;
     int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
@@ -20164,14 +19951,10 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
         return err > 0 ? 0 : err;
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
-    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
+    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *h->at) != 0)
         return PHX_ENOMEM;
-    it = &h->at[h->count++];
-    it->range = range;
-    it->heir = h->env.ids->at[heir];
-    it->epoch = epoch;
-    it->at = now;
-    it->wait = HANDOVER_WAIT_MIN;
+    h->at[h->count++] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now,
+                                                          HANDOVER_WAIT_MIN };
     phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }
@@ -20180,7 +19963,7 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
 
 static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    struct phx_range part[HANDOVER_STRETCHES], range;
+    struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
     uint64_t incarnation;
     int i, n;
@@ -20188,8 +19971,6 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
     if (giver == PHX__NONE || giver == PHX__SELF
         || !h->env.life(h->env.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
         return;
-    range.first = hand->first;
-    range.last = hand->last;
     n = handover_held(h, giver, range, hand->epoch, part, HANDOVER_STRETCHES);
     for (i = 0; i < n && h->ops.take(h->env.ctx, &part[i], &hand->giver); i++)
         continue;
@@ -20230,39 +20011,23 @@ int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__f
  * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 /* include "node/trace.h" */
 
-#define TRACE_FRAME 64u /* bytes of a TRACE frame, header included, at most */
 #define TRACE_PATIENCE (5 * PHX__SECOND) /* silent links are detected by then: the network is another one */
 #define TRACE_MAX 16u /* under way at once: each waits for up to 255 answers, and each answer searches all */
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
 
-static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
-                       int hops)
-{
-    uint8_t data[TRACE_FRAME];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__TRACE, flags, hops, q);
-    (void)t->env.send(t->env.ctx, nbr, &w, 0);
-}
-
 static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
-    struct phx__trace q;
+    struct phx__trace q = { it->out.target, t->env.ids->at[PHX__SELF], it->key, 0, 0, 0 };
     uint32_t next = t->env.way(t->env.ctx, &it->out.target);
 
-    memset(&q, 0, sizeof q);
-    q.target = it->out.target;
-    q.source = t->env.ids->at[PHX__SELF];
-    q.key = it->key;
     while (it->asked < upto) {
         it->hops[it->asked].rtt_us = UINT64_MAX;
         it->hops[it->asked].hops = -1;
         it->sent_at[it->asked] = now;
         q.number = (uint8_t)++it->asked;
-        trace_send(t, next, &q, 0, it->asked);
+        (void)t->env.send(t->env.ctx, next, PHX__TRACE, 0, it->asked, &q);
     }
 }
 
@@ -20314,18 +20079,16 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
-    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+    for (uint32_t i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
         if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
             trace_finish(t, i - 1, it->out.result);
     }
-    for (i = 0; i < t->count; i++)
-        if (t->at[i].until < next)
-            next = t->at[i].until;
+    for (uint32_t i = 0; i < t->count; i++)
+        next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
 
@@ -20338,10 +20101,8 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
     if (a->number > it->asked || hop->rtt_us != UINT64_MAX
         || (a->distance == 0) != phx__id_equal(&a->source, &it->out.target))
         return;
-    hop->id = a->source;
-    hop->rtt_us = now - it->sent_at[a->number - 1];
-    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
-    hop->why = a->why;
+    *hop = (struct phx_hop){ a->source, now - it->sent_at[a->number - 1],
+                             a->distance == PHX__UNREACHABLE ? -1 : a->distance, a->why };
     if (hop->hops <= 0 && (it->end == 0 || a->number < it->end)) {
         it->end = a->number;
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
@@ -20357,17 +20118,14 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
 
 int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token, uint64_t now)
 {
-    struct phx__node_trace_item it;
+    /* The next step begins it: only then is the time known. */
+    struct phx__node_trace_item it = { .out = { .target = *target, .token = token }, .until = now };
 
     if (t->ops.distance(t->env.ctx, phx__id_find(t->env.ids, target)) < 0)
         return PHX_ENOTFOUND;
     if (t->count == TRACE_MAX)
         return PHX_ELIMIT;
-    memset(&it, 0, sizeof it);
-    it.out.target = *target;
-    it.out.token = token;
-    it.until = now; /* the next step begins it: only then is the time known */
-    if (t->ops.random(t->env.ctx, &it.key) != 0)
+    if (t->ops.random(t->env.ctx, &it.key, sizeof it.key) != 0)
         return PHX_EIO;
     if (phx__mem_grow(t->env.mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
         || (it.hops = phx__mem_zero(t->env.mem, trace_size(t))) == NULL)
@@ -20386,20 +20144,17 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 {
     uint32_t node = phx__id_find(t->env.ids, &q->target), way = t->env.way(t->env.ctx, &q->source);
     int hops = t->ops.distance(t->env.ctx, node);
-    struct phx__trace a;
+    struct phx__trace a = { q->source, t->env.ids->at[PHX__SELF], q->key, q->number,
+                            (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE), PHX_ENOTFOUND };
 
-    if (t->paid < now)
-        t->paid = now;
+    t->paid = t->paid > now ? t->paid : now;
     if (t->paid + TRACE_EACH > now + TRACE_BURST)
         return;
     t->paid += TRACE_EACH;
-    a.target = q->source;
-    a.source = t->env.ids->at[PHX__SELF];
-    a.key = q->key;
-    a.number = q->number;
-    a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
-    a.why = hops >= 0 ? t->ops.why(t->env.ctx, node) : PHX_ENOTFOUND;
-    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, t->env.hop_limit);
+    if (hops >= 0)
+        a.why = t->ops.why(t->env.ctx, node);
+    (void)t->env.send(t->env.ctx, way == PHX__NONE ? from : way, PHX__TRACE, (int)PHX__TRACE_ANSWER,
+                      t->env.hop_limit, &a);
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
@@ -20411,7 +20166,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
     int has_way = way != PHX__NONE && way != from;
 
     if (f->hops > 1 && has_way && t->env.relay)
-        trace_send(t, way, q, flags, f->hops - 1);
+        (void)t->env.send(t->env.ctx, way, PHX__TRACE, flags, f->hops - 1, q);
     else if (!flags)
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
@@ -20420,14 +20175,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
                              uint64_t now)
 {
     struct phx__trace q;
-    uint32_t i;
 
     if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
-        for (i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++)
             if (t->at[i].key == q.key)
                 trace_take(t, &t->at[i], &q, now);
     } else {
@@ -20441,9 +20195,7 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
 int phx__node_trace_init(struct phx__node_trace *t, const struct phx__node_env *env,
                          const struct phx__node_trace_ops *ops)
 {
-    memset(t, 0, sizeof *t);
-    t->env = *env;
-    t->ops = *ops;
+    *t = (struct phx__node_trace){ .env = *env, .ops = *ops };
     return phx__timer_new(env->timers, PHX__TIMER_TRACE, 0, &t->timer);
 }
 
@@ -20455,9 +20207,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
 
 void phx__node_trace_free(struct phx__node_trace *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }
@@ -20472,13 +20222,6 @@ void phx__node_trace_free(struct phx__node_trace *t)
 #include <stdarg.h>
 
 /* ---- Text ------------------------------------------------------------------------------------ */
-
-void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
 
 int phx__node_text_end(const struct phx__text *t)
 {
@@ -20515,14 +20258,13 @@ static void node_text_number(struct phx__text *t, uint64_t v)
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++) {
+    for (; *format != 0; format++)
         if (format[0] == '%' && format[1] == 's')
             node_text_string(t, va_arg(ap, const char *)), format++;
         else if (format[0] == '%' && format[1] == 'u')
             node_text_number(t, va_arg(ap, uint64_t)), format++;
         else
             node_text_char(t, *format);
-    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -20587,7 +20329,7 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     }
     g->count += level < PHX_LOG_DEBUG;
     g->lines[g->used++] = (char)level;
-    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -20664,12 +20406,8 @@ void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= NODE_REST_MOST)
-        past->rests = 0;
+    *past = (struct phx__history){ n->received_at + p->detect.stalled, p->now, reason, l->peer,
+                                   p->now - l->since < NODE_REST_MOST ? past->rests : 0 };
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -20738,9 +20476,8 @@ uint64_t phx__node_clock(const phx *p)
  * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
 #define BASE_CALLS_MOST 1024u
 
-uint32_t phx__node_calls(void *ctx, int share)
+uint32_t phx__node_calls(phx *p, int share)
 {
-    phx *p = ctx;
     struct phx__step *s = &p->step;
     uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
@@ -20786,10 +20523,8 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
     return NULL;
 }
 
-uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+uint32_t phx__node_next(phx *p, const struct phx_id *id)
 {
-    const phx *p = ctx;
-
     return phx__route_next(&p->route, phx__id_find(&p->ids, id));
 }
 
@@ -20802,11 +20537,11 @@ int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 
-    if (!phx__node_card(ctx, node, &card))
+    if (!phx__node_card(p, node, &card))
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
@@ -20857,13 +20592,14 @@ static int dead_is(const phx *p, uint32_t node, int heard)
                    && phx__post_sched_find(&p->post, node) == NULL));
 }
 
-static size_t dead_bytes(const phx *p, int heard)
+/* Of those that were lost in this second or later. */
+static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
-    uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++)
-        bytes += dead_is(p, node, heard) ? dead_cost(p, node) : 0;
+    for (uint32_t node = 1; node < p->ids.size; node++)
+        if (dead_is(p, node, heard) && p->route.table.at[node].since >= from)
+            bytes += dead_cost(p, node);
     return bytes;
 }
 
@@ -20888,18 +20624,19 @@ void phx__node_dead_forget(phx *p, uint32_t node)
     phx__id_drop(&p->ids, node);
 }
 
-/* Forgets the longest dead until they take no more than `most`. */
+/* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
 static void dead_thin(phx *p, size_t most, int heard)
 {
-    size_t bytes = dead_bytes(p, heard);
-    uint32_t node, oldest;
+    size_t bytes = dead_bytes(p, heard, 0);
+    uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
 
-    while (bytes > most) {
-        for (oldest = UINT32_MAX, node = 1; node < p->ids.size; node++)
-            if (dead_is(p, node, heard) && p->route.table.at[node].since < oldest)
-                oldest = p->route.table.at[node].since;
+    while (bytes > most && high - low > 1) {
+        last = low + (high - low) / 2;
+        *(dead_bytes(p, heard, last) > most ? &low : &high) = last;
+    }
+    for (last = low; bytes > most && last <= low + 1; last++) {
         for (node = p->ids.size; node-- > 1 && bytes > most;) {
-            if (!dead_is(p, node, heard) || p->route.table.at[node].since != oldest)
+            if (!dead_is(p, node, heard) || p->route.table.at[node].since >= last)
                 continue;
             bytes -= dead_cost(p, node);
             phx__route_forget(&p->route, node);
@@ -20915,7 +20652,7 @@ void phx__node_dead_make_room(phx *p, const struct phx_id *id)
     if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
         || phx__id_find(&p->ids, id) != PHX__NONE)
         return;
-    bytes = dead_bytes(p, 1);
+    bytes = dead_bytes(p, 1, 0);
     p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
     if (bytes > 0)
         dead_thin(p, bytes - bytes / 8 - 1, 1);
@@ -20985,14 +20722,13 @@ void phx__node_dead_note(phx *p)
 void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
-    uint32_t node;
 
     if (p->now < p->peers.dead_at)
         phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         if (!phx__node_is_gone(p, node))
             continue;
         if (phx__route_is_forgettable(&p->route, node))
@@ -21000,7 +20736,7 @@ void phx__node_dead_due(phx *p)
         else if (phx__route_next(&p->route, node) == PHX__NONE)
             phx__node_dead_note(p);
     }
-    if (dead_bytes(p, 0) > most)
+    if (dead_bytes(p, 0, 0) > most)
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
     dead_fit(p);
 }
@@ -21018,6 +20754,7 @@ void phx__node_dead_due(phx *p)
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
+#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -21044,29 +20781,24 @@ static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
         frames_break(p, l);
 }
 
-int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+    if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
         return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
     return 1;
 }
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
-    struct phx__card_part c;
+    struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
 
-    c.id = e->id;
-    c.incarnation = e->incarnation;
-    c.version = e->card_version;
-    c.total = e->card_size;
     for (c.offset = 0; c.offset < c.total; c.offset += c.size) {
         struct phx__link *l;
         c.data = e->card + c.offset;
@@ -21104,17 +20836,16 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
-    uint32_t i;
     size_t start;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
@@ -21126,9 +20857,8 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
     return 0;
 }
 
-static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
+static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
@@ -21147,43 +20877,30 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
         phx__link_out_named(l, p->names.index.cost);
 }
 
-static size_t frames_room(void *ctx, uint32_t nbr)
+static size_t frames_room(phx *p, uint32_t nbr)
 {
-    const phx *p = ctx;
     const struct phx__link *l = phx__node_link(p, nbr);
 
     return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
 }
 
-static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+static void frames_request(phx *p, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
-    phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__request q;
-    struct phx__writer w;
-    struct phx__link *l = frames_begin(p, nbr, 64, &w);
+    struct phx__request q = { p->ids.at[node], phx__route_dest(&p->route, node)->incarnation, seq };
 
-    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        return; /* it is repeated */
-    q.id = p->ids.at[node];
-    q.incarnation = d->incarnation;
-    q.seq = seq;
-    phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
-    frames_end(p, l, &w);
+    (void)phx__node_frames_send(p, nbr, PHX__REQUEST, 0, hops, &q); /* it is repeated */
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
-    struct phx__beat b;
+    struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
         return;
-    memset(&b, 0, sizeof b);
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
-    b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
@@ -21192,50 +20909,35 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 }
 
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
+void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    phx *p = ctx;
-
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* Where a SUMMARY that begins with this node ends. */
-static uint32_t frames_summary_end(const phx *p, uint32_t node)
-{
-    uint32_t n = 0;
-
-    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
-        n += phx__route_dest(&p->route, node) != NULL;
-    return node;
-}
-
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(void *ctx, uint32_t nbr, int reply)
+static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
-    phx *p = ctx;
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
-        uint32_t end = frames_summary_end(p, node);
-        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
+        uint32_t end = node, lines = 0;
         size_t start;
+        int flags;
         if (l == NULL)
             return; /* the next digest asks again */
+        for (; end < p->ids.size && lines < FRAMES_SUMMARY_LINES; end++)
+            lines += phx__route_dest(&p->route, end) != NULL;
+        flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
-            struct phx__summary_line s;
-            if (d == NULL)
-                continue;
-            s.id = p->ids.at[node];
-            s.incarnation = d->incarnation;
-            s.seq = d->seq;
-            s.hops = d->hops;
-            phx__wire_route_put_summary_line(&w, &s);
+            if (d != NULL)
+                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
+                                                     d->incarnation, d->seq, d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -21244,15 +20946,12 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
-                                        frames_summary };
-
-    *ops = own;
+    *ops = (struct phx__route_ops){ p, frames_update, frames_room, frames_request, phx__node_frames_beat,
+                                    frames_summary };
 }
 
-int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
@@ -21269,8 +20968,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 static void frames_drop_card(phx *p, struct phx__link *l)
 {
     phx__mem_put(&p->mem, l->card.data, l->card.capacity);
-    l->card.data = NULL;
-    l->card.total = l->card.size = l->card.capacity = 0;
+    memset(&l->card, 0, sizeof l->card);
 }
 
 static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -21281,10 +20979,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     if (c.offset == 0) {
         frames_drop_card(p, l);
-        l->card.total = c.total;
-        l->card.id = c.id;
-        l->card.version = c.version;
-        l->card.incarnation = c.incarnation;
+        l->card = (struct phx__link_card){ .total = c.total, .id = c.id, .version = c.version,
+                                           .incarnation = c.incarnation };
     }
     if (l->card.total == 0 || c.offset != l->card.size || c.total != l->card.total
         || c.version != l->card.version || c.incarnation != l->card.incarnation
@@ -21417,18 +21113,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
-/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
- * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
-static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
-{
-    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
-    if (!l->summary.taken)
-        return;
-    l->summary.asked &= !reply;
-    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
-    phx__route_summary_begin(&p->route);
-}
-
+/* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
+ * question of ours: it is work for us, and has us send what the peer says it lacks. */
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
@@ -21438,7 +21124,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        frames_begin_summary(p, l, reply);
+        l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
+    if (!l->summary.open && l->summary.taken) {
+        l->summary.asked &= !reply;
+        l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
+        phx__route_summary_begin(&p->route);
+    }
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         if (l->summary.taken)
             phx__route_summary_line(&p->route, l->peer, &s);
@@ -21605,22 +21296,47 @@ void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
+    uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
+
     if (p->links.door.room == 0)
         p->links.door.more_after = DOOR_MORE_AFTER;
-    door_set_room(p, open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST);
+    else if (open > p->links.door.room) /* it has not come down yet: the same shortage */
+        room = p->links.door.room;
+    door_set_room(p, room);
 }
 
 /* ---- A full hub ------------------------------------------------------------------------------ */
 
+/* How many links may be up before the next one that is accepted is a guest's. */
+static uint32_t door_places(const phx *p)
+{
+    return p->cfg.max_accepts < door_links(p) ? p->cfg.max_accepts : door_links(p);
+}
+
+/* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
+static uint32_t door_guests(const phx *p)
+{
+    uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
+
+    return p->links.door.guests < beyond ? p->links.door.guests : beyond;
+}
+
 int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    uint32_t most = door_links(p), guests = 1 + most / 4;
+    uint32_t most = 1 + door_places(p) / 4;
 
-    if (p->links.up < most && p->links.up < p->cfg.max_accepts)
+    if (p->links.up < door_places(p))
         return 0;
     return (d != NULL && d->hops != PHX__UNREACHABLE)
-           || p->links.up >= most + (guests < DOOR_GUESTS ? guests : DOOR_GUESTS);
+           || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
+}
+
+void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+{
+    p->links.door.guests = door_guests(p);
+    if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
+        p->links.door.guests += in ? 1u : UINT32_MAX;
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
@@ -21654,7 +21370,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     struct phx__link *l;
 
     if (!stranger)
-        return p->links.up > door_links(p) ? door_spare(p) : NULL;
+        return p->links.up > door_links(p) || door_guests(p) > 0 ? door_spare(p) : NULL;
     l = p->links.unauthenticated > door_strangers(p) ? door_oldest(p) : NULL;
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
@@ -21671,7 +21387,7 @@ uint64_t phx__node_door_due(phx *p)
         door_set_room(p, d->room < p->cfg.max_links + p->cfg.max_accepts ? d->room + more : 0);
         phx__dial_moved(&p->dial);
     }
-    if (p->links.up > door_links(p)) {
+    if (p->links.up > door_links(p) || door_guests(p) > 0) {
         for (i = 0; i < count && i < DOOR_LOOKS; i++) /* how many neighbours have they by now? */
             if ((l = door_look(p, first, i)) != NULL)
                 phx__node_frames_beat(p, l->peer, (int)PHX__BEAT_REPLY);
@@ -21684,7 +21400,8 @@ uint64_t phx__node_door_due(phx *p)
 
 int phx__node_door_waits(phx *p, struct phx__link *l)
 {
-    if (!l->unauthenticated || !l->secure || l->tls != NULL)
+    /* It waits until it is answered: its first words may come in pieces. */
+    if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
         return 0;
     p->links.door.waiting += !l->in.turn;
     l->in.turn = 1;
@@ -21768,9 +21485,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -21793,8 +21509,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
-        err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us);
-        if (err == 0)
+        if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);
     }
@@ -21856,6 +21571,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
+    phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost++;
     phx__route_down(&p->route, l->peer, p->now);
@@ -21876,8 +21592,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_hello_resume(&p->set, l);
-        if (err != 0 && err != PHX_EAGAIN)
+        if ((err = phx__link_hello_resume(&p->set, l)) != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
             (void)links_watch(p, l);
@@ -21897,14 +21612,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -22030,13 +21742,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -22127,8 +21838,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
-    if (err == 0)
+    if ((err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
@@ -22138,9 +21848,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -22215,9 +21923,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         if (err == PHX_EMFILE && links_make_room(p))
             err = phx__node_os(p)->dial(p->os.world, to, &handle);
     }
-    if (err == 0)
-        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
-    if (err == 0) {
+    if (err == 0 && (err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l)) == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
@@ -22242,9 +21948,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err == 0)
-        err = phx__os_adopt(&p->os, handle);
-    if (err != 0) {
+    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -22287,10 +21991,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -22302,9 +22005,8 @@ void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    phx *p = ctx;
     int err;
 
     if (to->family == PHX_OTHER)
@@ -22315,9 +22017,8 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
     return err;
 }
 
-void phx__node_links_abandon(void *ctx, uint32_t attempt)
+void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    phx *p = ctx;
     struct phx__link *l;
     uint32_t i, slot = 0;
 
@@ -22335,9 +22036,8 @@ void phx__node_links_abandon(void *ctx, uint32_t attempt)
 int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
-    int err;
+    int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
 
-    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -22395,8 +22095,7 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
+    if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -22409,6 +22108,20 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+static uint32_t links_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -22417,7 +22130,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? d->card_version : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -22434,8 +22147,9 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 
 static int links_route_up(phx *p, const struct phx__link *l)
 {
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq,
-                                  l->heard.have };
+    const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
+    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -22458,10 +22172,18 @@ static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
+    char at[PHX_ADDRESS_TEXT];
+    int taught;
 
-    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
-        && phx__node_addr_learn(&p->addr, &link, &here))
-        p->news.card_stale = 1;
+    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+        return;
+    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    p->news.card_stale |= taught & PHX__ADDR_NEW;
+    if (taught & PHX__ADDR_MOVED)
+        phx__dial_moved(&p->dial);
+    if (taught & PHX__ADDR_AGREED)
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
+                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
 }
 
 static int links_up(phx *p, struct phx__link *l)
@@ -22495,6 +22217,7 @@ static int links_up(phx *p, struct phx__link *l)
         phx__detect_link_down(&p->detect, l->peer);
         return err;
     }
+    phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
     phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
@@ -22628,9 +22351,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
@@ -22669,8 +22390,7 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
-    if (n > 0)
+    if ((n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget)) > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
 }
@@ -22717,21 +22437,13 @@ int phx__node_links_open(phx *p)
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
 /* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
-static void wiring_ask_whether_all(void *ctx)
+static void wiring_ask_whether_all(phx *p)
 {
-    phx *p = ctx;
-
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
-static void wiring_beat(void *ctx, uint32_t node, int ask)
+static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
-    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
-static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
-{
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, node);
     char id[PHX_ID_TEXT];
 
@@ -22741,9 +22453,8 @@ static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
-static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
+static void wiring_state(phx *p, uint32_t node, enum phx_state state)
 {
-    phx *p = ctx;
     struct phx_node n;
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
@@ -22763,9 +22474,8 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->cfg.on_node(p, &n, p->cfg.user);
 }
 
-static uint64_t wiring_failed_at(void *ctx, uint32_t node)
+static uint64_t wiring_failed_at(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     uint64_t since;
 
     (void)phx__detect_state(&p->detect, node, &since);
@@ -22774,9 +22484,8 @@ static uint64_t wiring_failed_at(void *ctx, uint32_t node)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static uint32_t wiring_owner(void *ctx, uint64_t name)
+static uint32_t wiring_owner(phx *p, uint64_t name)
 {
-    phx *p = ctx;
     uint32_t node;
     int err;
 
@@ -22794,9 +22503,8 @@ static uint32_t wiring_owner(void *ctx, uint64_t name)
     return phx__node_is_gone(p, node) ? PHX__NONE : node;
 }
 
-static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
 {
-    phx *p = ctx;
     struct phx_range around;
     int err;
 
@@ -22806,9 +22514,8 @@ static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *l
     return err;
 }
 
-static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
+static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
 {
-    phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     const struct phx__link *l = phx__node_link(p, next);
 
@@ -22820,76 +22527,62 @@ static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static void wiring_wants(void *ctx, uint32_t nbr)
+static void wiring_wants(phx *p, uint32_t nbr)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
         p->set.ops->wants(p, l);
 }
 
-static void wiring_message(void *ctx, const struct phx_message *m)
+static void wiring_message(phx *p, const struct phx_message *m)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_message != NULL && !p->step.free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
         p->post.recv.unseen = 1;
 }
 
-static void *wiring_begin(void *ctx, const struct phx_message *m)
+static void *wiring_begin(phx *p, const struct phx_message *m)
 {
-    phx *p = ctx;
-
     return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
 }
 
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
-static void wiring_abandon(void *ctx, void *buffer, size_t size)
+static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_abandon != NULL)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
+static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_done != NULL && !p->step.free_later)
         p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
 }
 
-static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
 {
-    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+    phx__node_log(p, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
                   (uint64_t)count, to, phx_strerror(result));
 }
 
-static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+static void wiring_member(phx *p, uint64_t token, uint64_t to, int result, size_t left)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_member != NULL && !p->step.free_later)
         p->cfg.on_member(p, token, to, result, left, p->cfg.user);
 }
 
-static void wiring_writable(void *ctx, uint64_t name)
+static void wiring_writable(phx *p, uint64_t name)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_writable != NULL && !p->step.free_later)
         p->cfg.on_writable(p, name, p->cfg.user);
 }
 
 /* ---- Hand-over ------------------------------------------------------------------------------- */
 
-static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
+static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
-    const phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     if (d == NULL)
@@ -22900,26 +22593,21 @@ static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t
     return 1;
 }
 
-static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+static int wiring_held(phx *p, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
 {
-    phx *p = ctx;
-
     p->set.walked += phx__node_names(p, node)->count;
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 
-static void wiring_release(void *ctx, const struct phx_range *range)
+static void wiring_release(phx *p, const struct phx_range *range)
 {
-    phx *p = ctx;
-
     p->news.card_stale |= phx__names_release(&p->names, range->first, range->last) > 0;
 }
 
 /* The host may change its mind, or close or free the node, in each call. */
-static int wiring_take(void *ctx, const struct phx_range *range, const struct phx_id *giver)
+static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    phx *p = ctx;
     char id[PHX_ID_TEXT];
     int changed;
 
@@ -22938,10 +22626,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
     return 1;
 }
 
-static void wiring_handover_end(void *ctx, uint32_t ranges)
+static void wiring_handover_end(phx *p, uint32_t ranges)
 {
-    phx *p = ctx;
-
     phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
     if (p->leave.closing) {
         phx__node_handover_release(&p->handover);
@@ -22951,52 +22637,39 @@ static void wiring_handover_end(void *ctx, uint32_t ranges)
 
 /* ---- Suspicion ------------------------------------------------------------------------------- */
 
-static uint32_t wiring_neighbour(void *ctx, uint32_t i)
+static uint32_t wiring_neighbour(phx *p, uint32_t i)
 {
-    const phx *p = ctx;
-
     return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
-static int wiring_is_busy(void *ctx, uint32_t nbr)
+static int wiring_is_busy(phx *p, uint32_t nbr)
 {
-    const phx *p = ctx;
-
     return phx__detect_link_of(&p->detect, nbr)->busy;
 }
 
-static int wiring_is_adjacent(void *ctx, uint32_t nbr, uint32_t other)
+static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
 {
-    const phx *p = ctx;
-
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
-static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
+static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
-    phx *p = ctx;
-
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
 
-static void wiring_alive(void *ctx, uint32_t node)
+static void wiring_alive(phx *p, uint32_t node)
 {
-    phx *p = ctx;
-
     phx__detect_alive(&p->detect, node, p->now);
 }
 
-static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
+static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 {
-    phx *p = ctx;
-
     phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-static void wiring_suspect(void *ctx, uint32_t node)
+static void wiring_suspect(phx *p, uint32_t node)
 {
-    phx *p = ctx;
     char id[PHX_ID_TEXT];
 
     if (phx__route_dest(&p->route, node) != NULL)
@@ -23004,34 +22677,28 @@ static void wiring_suspect(void *ctx, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-static void wiring_lost(void *ctx, uint32_t node)
+static void wiring_lost(phx *p, uint32_t node)
 {
-    phx *p = ctx;
-
     phx__node_suspect_probe(&p->suspect, node);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-static int wiring_random(void *ctx, uint64_t *out)
+static int wiring_random(phx *p, void *out, size_t size)
 {
-    phx *p = ctx;
-
-    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
-static int wiring_distance(void *ctx, uint32_t node)
+static int wiring_distance(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     return d == NULL ? -1 : (int)d->hops;
 }
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int wiring_why(void *ctx, uint32_t node)
+static int wiring_why(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count;
     uint64_t last = 0;
@@ -23052,10 +22719,8 @@ static int wiring_why(void *ctx, uint32_t node)
     return why;
 }
 
-static void wiring_traced(void *ctx, const struct phx_trace *t)
+static void wiring_traced(phx *p, const struct phx_trace *t)
 {
-    phx *p = ctx;
-
     if (!p->step.free_later)
         p->cfg.on_trace(p, t, p->cfg.user);
 }
@@ -23063,17 +22728,11 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t count)
+static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    phx *p = ctx;
-    uint32_t i;
-
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
-    for (i = 0; i < count; i++) {
-        p->set.keys[i].data = keys[i].data;
-        p->set.keys[i].size = keys[i].size;
-    }
+    p->set.keys = keys;
     p->set.key_count = count;
     phx__dial_moved(&p->dial);
     phx__link_hello_rekey(&p->set);
@@ -23081,9 +22740,8 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
-static int wiring_open_tls(void *ctx, int files)
+static int wiring_open_tls(phx *p, int files)
 {
-    phx *p = ctx;
     struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
     struct phx__tls_files none = { NULL, NULL, NULL };
     int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
@@ -23093,24 +22751,15 @@ static int wiring_open_tls(void *ctx, int files)
     return err;
 }
 
-static int wiring_local(void *ctx, int handle, struct phx_address *out)
+static int wiring_local(phx *p, int handle, struct phx_address *out)
 {
-    phx *p = ctx;
-
     return phx__node_os(p)->local(p->os.world, handle, out);
-}
-
-static int wiring_nonces(void *ctx, void *out, size_t size)
-{
-    phx *p = ctx;
-
-    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
 static int wiring_open_keys(phx *p)
 {
-    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
     int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
                                    phx__rnd_next(&p->rnd), &ops);
@@ -23122,25 +22771,9 @@ static int wiring_open_keys(phx *p)
     return err;
 }
 
-static const struct phx_address *wiring_listener(void *ctx, uint32_t i)
+static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 {
-    const phx *p = ctx;
-
     return (int)i < p->listeners.count ? &p->listeners.at[i].address : NULL;
-}
-
-static void wiring_moved(void *ctx)
-{
-    phx *p = ctx;
-
-    phx__dial_moved(&p->dial);
-}
-
-static void wiring_agreed(void *ctx, const struct phx_address *a)
-{
-    char text[PHX_ADDRESS_TEXT];
-
-    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
 }
 
 /* ---- Together -------------------------------------------------------------------------------- */
@@ -23149,11 +22782,11 @@ static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
-    struct phx__dial_limits dl = { c->max_links, c->max_dials, c->retry_min_us, c->retry_max_us,
-                                   WIRING_START };
+    struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
+                                   c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
-    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+    struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
@@ -23175,9 +22808,8 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
-    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
@@ -23185,22 +22817,16 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
-
-    p->samehost.enabled = p->cfg.same_host != 0;
-    p->addr.ops = addr;
-    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    err = phx__node_handover_init(&p->handover, &env, &handover);
-    if (err == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
     int err = wiring_open_rooms(p);
 
-    return err != 0 ? err : wiring_open_own(p);
+    p->samehost.enabled = p->cfg.same_host != 0;
+    p->addr.ctx = p;
+    p->addr.listener = wiring_listener;
+    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }
 
 /* ======== src/node/step.c ======== */
@@ -23361,7 +22987,10 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 static int step_write_card(phx *p)
 {
     const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
-    struct phx__card head;
+    struct phx__card head = {
+        .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+    };
     struct phx__writer w;
     size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
@@ -23369,13 +22998,8 @@ static int step_write_card(phx *p)
 
     if (data == NULL)
         return PHX_ENOMEM;
-    memset(&head, 0, sizeof head);
-    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
-    head.window = (uint32_t)p->cfg.window;
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
-    head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
-    head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
@@ -23414,10 +23038,10 @@ static void step_report_lost(phx *p)
 
     while (step_may_tell(p, done++) && phx__names_take_conflict(&p->names, &lost)) {
         /* What is being handed to the winner was to go there. */
-        while (phx__node_handover_next(&p->handover, &p->ids.at[lost.winner], &lost.range, &part)) {
+        while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &p->ids.at[lost.winner], p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
         }
     }
 }
@@ -23451,8 +23075,7 @@ static int step_read_card(phx *p, uint32_t node)
 
     if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
-    changed = phx__names_set(&p->names, node, &card);
-    if (changed < 0)
+    if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
@@ -23478,12 +23101,6 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
-/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
-static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
-{
-    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
-}
-
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -23496,7 +23113,8 @@ static int step_changed(phx *p, uint32_t node)
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
-    left = says && step_has_left(p, node, d);
+    /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
+    left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
@@ -23523,13 +23141,11 @@ static int step_changed(phx *p, uint32_t node)
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
-    uint32_t node;
-
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
     p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
     p->news.card_late = p->news.owner_late = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
         p->news.card_stale |= changed > 0;
@@ -23542,11 +23158,6 @@ static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
-}
-
-static int step_has_to_tell(const phx *p)
-{
-    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -23675,7 +23286,7 @@ static void step_tell_others(phx *p, int all)
     }
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if (step_has_to_tell(p)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }
@@ -23811,15 +23422,13 @@ static void step_init(phx *p)
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
-    int err = 0;
+    int err;
 
     step_init(p);
     p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else
-        err = phx__os_init(&p->os, &p->mem);
-    if (err != 0)
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
     p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
@@ -23878,9 +23487,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
-    uint32_t i;
 
-    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
+    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
@@ -23970,9 +23578,8 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
-    uint32_t i;
 
-    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+    for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
         phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
@@ -23980,7 +23587,7 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t;
+    struct phx__text t = { out, capacity, 0 };
     struct phx_node n;
     uint32_t i;
 
@@ -23989,7 +23596,6 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__id_find(&p->ids, node);
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);
@@ -24067,7 +23673,6 @@ static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
@@ -24077,7 +23682,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (i = 0; i < of->count; i++)
+    for (uint32_t i = 0; i < of->count; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
     phx__node_text_put(&d->t, "]}");
 }
@@ -24135,7 +23740,6 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_id(d, "  ", &n.id);
@@ -24143,7 +23747,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
@@ -24169,33 +23773,24 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_dot_link(struct dump *d, uint32_t node)
-{
-    if (phx__node_link(d->p, node) != NULL)
-        dump_dot_edge(d, PHX__SELF, node, "");
-}
-
 static void dump_dot(struct dump *d)
 {
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
-    dump_each(d, 1, dump_dot_link);
+    for (uint32_t node = 1; node < d->p->ids.size; node++)
+        if (phx__node_link(d->p, node) != NULL)
+            dump_dot_edge(d, PHX__SELF, node, "");
     dump_each(d, 1, dump_dot_seen);
     phx__node_text_put(&d->t, "}\n");
 }
 
 int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d;
+    struct dump d = { { out, capacity, 0 }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
-    phx__node_text_begin(&d.t, out, capacity);
-    d.p = p;
-    if (format == PHX_DUMP_JSON)
-        dump_json(&d);
-    else
-        dump_dot(&d);
+    (format == PHX_DUMP_JSON ? dump_json : dump_dot)(&d);
     return phx__node_text_end(&d.t);
 }
 
@@ -24213,48 +23808,38 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
+static const struct phx_detector api_presets[] = {
+    /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
+    { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
+    { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+};
+
 /* size and version stand first in every version of the struct. */
 void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
     if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
         return;
     memset(cfg, 0, size);
+    if (size == sizeof *cfg && version == PHX_VERSION_NUMBER)
+        *cfg = (struct phx_config){
+            .cluster = "phoenix", .relay = 1, .same_host = 1, .log_level = PHX_LOG_INFO,
+            .max_message = 16u << 20, .window = 4u << 20, .hold_bytes = 16u << 20,
+            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64,
+            .max_accepts = 4096, .hop_limit = 16, .step_bytes = 256u << 10,
+            .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
+            .retry_max_us = 30 * PHX__SECOND, .detector = api_presets[PHX_PRESET_DEFAULT]
+        };
     cfg->size = size;
     cfg->version = version;
-    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
-        return;
-    cfg->cluster = "phoenix";
-    cfg->relay = 1;
-    cfg->max_message = 16u << 20;
-    cfg->window = 4u << 20;
-    cfg->hold_bytes = 16u << 20;
-    cfg->max_links = 1024;
-    cfg->max_nodes = 65536;
-    cfg->max_dials = 64;
-    cfg->max_accepts = 4096;
-    cfg->hop_limit = 16;
-    cfg->step_bytes = 256u << 10;
-    cfg->dial_timeout_us = 5 * PHX__SECOND;
-    cfg->retry_min_us = 50 * PHX__MS;
-    cfg->retry_max_us = 30 * PHX__SECOND;
-    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
-    cfg->same_host = 1;
-    cfg->log_level = PHX_LOG_INFO;
 }
 
 int phx_detector_preset(struct phx_detector *d, int preset)
 {
-    static const struct phx_detector presets[] = {
-        /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
-        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
-        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
-    };
-
-    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(api_presets))
         return PHX_EINVAL;
-    *d = presets[preset];
+    *d = api_presets[preset];
     return 0;
 }
 
@@ -24339,8 +23924,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
-    p = phx__mem_zero(&mem, sizeof *p);
-    if (p == NULL)
+    if ((p = phx__mem_zero(&mem, sizeof *p)) == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
     if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
@@ -24379,9 +23963,7 @@ static int api_check(const phx *p, int valid, int in_order)
 {
     if (p == NULL || !valid)
         return PHX_EINVAL;
-    if (!in_order)
-        return PHX_ERANGE;
-    return p->leave.closing ? PHX_ECLOSED : 0;
+    return !in_order ? PHX_ERANGE : p->leave.closing ? PHX_ECLOSED : 0;
 }
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
@@ -24420,8 +24002,7 @@ int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    n = api_resolve(p, address, a, (int)PHX__LISTENERS);
-    if (n < 0)
+    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -24466,15 +24047,31 @@ int phx_advertise(phx *p, const char *address)
     return api_card_changed(p, phx__node_addr_add(&p->addr, &a));
 }
 
-int phx_join(phx *p, const char *address)
+/* The addresses of a hub: how many, or why none. */
+static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n = api_check(p, 1, 1);
+    int n = api_check(p, 1, 1);
 
     if (n == 0)
         n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
+    return n;
+}
+
+int phx_unjoin(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int n = api_hub(p, address, a);
+
+    return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
+}
+
+int phx_join(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int i, n = api_hub(p, address, a);
+
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
@@ -24498,13 +24095,9 @@ int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err == 0)
-        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
-    if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(&p->keys);
-    if (err == 0)
-        err = phx__os_adopt(&p->os, fd);
-    if (err != 0) {
+    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
+        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+        || (err = phx__os_adopt(&p->os, fd)) != 0) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -24525,8 +24118,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_read_file(path, bytes, sizeof bytes);
-    if (size < 0)
+    if ((size = phx__os_read_file(path, bytes, sizeof bytes)) < 0)
         return (int)size;
     if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
@@ -24647,9 +24239,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    return api_card_changed(p, phx__names_release(&p->names, first, last));
+    return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -24659,8 +24249,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
-    node = phx__names_owner(&p->names, name, NULL, &err);
-    if (node == PHX__NONE)
+    if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
         *out = p->ids.at[node];
@@ -24703,19 +24292,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
                    void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct phx_outgoing m;
-    struct iovec iov;
+    struct iovec iov = { (void *)data, size }; /* an iovec has no const, but nothing writes through it */
+    struct phx_outgoing m = { to, from, tag, 0, 0, &iov, 1, release, arg };
 
-    memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov.iov_len = size;
-    m.to = to;
-    m.from = from;
-    m.tag = tag;
-    m.iov = &iov;
-    m.iov_count = 1;
-    m.release = release;
-    m.arg = arg;
     return phx_sendv(p, &m);
 }
 
@@ -24728,9 +24307,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -24768,11 +24346,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -24787,19 +24364,12 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        memset(out, 0, sizeof *out);
-        out->handle = l->handle;
-        out->up = phx__node_serves(p, l);
-        out->dialer = l->dialer;
-        out->same_host = l->same_host;
-        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-        out->peer = l->id;
-        out->address = l->address;
-        out->since_us = l->since;
-        out->bytes_in = l->in.bytes;
-        out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
-        out++;
+        *out++ = (struct phx_link){
+            .handle = l->handle, .up = phx__node_serves(p, l), .dialer = l->dialer, .same_host = l->same_host,
+            .monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer), .peer = l->id,
+            .address = l->address, .since_us = l->since, .bytes_in = l->in.bytes, .bytes_out = l->out.bytes,
+            .queued_bytes = phx__link_out_queued(l) + l->out.news.bytes
+        };
     }
     return n;
 }
@@ -24809,19 +24379,13 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
-        out->id = at.id;
-        out->next = at.next;
-        out->hops = at.hops;
-        out->seq = d->seq;
-        out->feasible_seq = d->feasible_seq;
-        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        out++;
+        *out++ = (struct phx_route){ at.id, at.next, at.hops, d->seq, d->feasible_seq,
+                                     d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops };
     }
     return n;
 }
@@ -24829,12 +24393,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

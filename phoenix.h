@@ -417,8 +417,12 @@ struct phx_config {
     size_t window;      /* credit: bytes under way per destination; default 4 MiB, at least 64 KiB */
     size_t hold_bytes;  /* held for names that nobody has, that move, or whose holder takes no more now;
                            default 16 MiB. What comes back from a former holder may go beyond it */
-    uint32_t max_links; /* up to this many nodes the mesh is full, beyond it is bounded; default 1024. A node
+    uint32_t max_links; /* a node with so many dials only hubs; default 1024. A node
                            whose path lost messages is reached through others for 10 s to 10 min */
+    uint32_t full_mesh; /* up to so many known nodes all are linked unasked; default: max_links, and no more
+                           than that in any case. Beyond, a node links with hubs, those that it sends to and a
+                           few that it picks at random. 0: hubs and those that it sends to, no picks: the host
+                           sees to it that all hang together */
     uint32_t max_nodes; /* nodes known at once; default 65536. Those that failed or left give way */
     uint32_t max_dials; /* dials under way at once; default 64. Not what others dial */
     uint32_t max_accepts; /* links in all, above which those that others dial are refused with
@@ -550,10 +554,15 @@ int phx_listening(const phx *p, int index, struct phx_address *out);
  * it leaves this machine and there is no key. */
 int phx_advertise(phx *p, const char *address);
 
-/* Names a hub: a node to find the others through. Dialled now and for ever whenever there is no link
- * with it. May be called before anybody listens there. Resolves like phx_listen. Up to 64 hubs. With
- * cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
+/* Names a hub: a node to find the others through. Dialled now and whenever there is no link with
+ * it, until phx_unjoin. May be called before anybody listens there. Resolves like phx_listen. Up to 64
+ * hubs. With cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
 int phx_join(phx *p, const char *address);
+
+/* Forgets a hub: it is not dialled any more. A link with it stays, and comes back only as one with any node
+ * does (cfg.full_mesh). PHX_ENOTFOUND: no hub was joined by this address, or its host name leads elsewhere
+ * now; else as phx_join. */
+int phx_unjoin(phx *p, const char *address);
 
 /* Makes a link from a connected stream: a socketpair, an ssh pipe that is one descriptor, a descriptor
  * of the host's world. The handshake of the other side must come within cfg.dial_timeout_us. The node

@@ -67,7 +67,7 @@ judge() { # name, status, counts, log
         END {
             if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
-            else if (plan < 0 && name ~ /^(unit|sim|real|lab)/ && passed > 0)
+            else if (plan < 0 && name ~ /^(unit|launch|sim|real|lab)/ && passed > 0)
                 odd = "printed no plan"
             else if (status != 0 && !failed)
                 odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
@@ -167,6 +167,7 @@ build_extra() { # compiler, source under extras/
     dir=build/extras/$(label "$1")
     mkdir -p "$dir"
     quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
+    [ -e "${2%.c}.h" ] || return 0
     have g++ || { skip "${2%.c}.h as C++" 'no g++'; return 0; }
     printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
     quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
@@ -247,6 +248,20 @@ EOF
 
 flags_tests="-std=c99 -g -O1 -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/unit"
 sanitize=
+joined_is_fresh=
+
+sanitizers() { # sets sanitize, if the compiler has them
+    sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+    echo 'int main(void) { return 0; }' > "$work/sane.c"
+    if $cc $sane "$work/sane.c" -o "$work/sane" > /dev/null 2>&1 && "$work/sane" > /dev/null 2>&1; then
+        sanitize=$sane
+        # Torture asks for more than there is and wants NULL, not the end.
+        export ASAN_OPTIONS="${ASAN_OPTIONS-allocator_may_return_null=1}"
+        export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
+    else
+        echo "sanitizers|skip 'unit tests under sanitizers' '$cc has none here'" >> "$work/queue"
+    fi
+}
 
 library() { # source: one object of build/split/libphx.a
     object=build/split/test/$(object_of "$1")
@@ -310,6 +325,48 @@ example() { # source: compiled in a tree of its own by the line that its first c
 has_bearssl() {
     printf '#include <bearssl.h>\nint main(void) { return br_ec_get_default() == 0; }\n' > "$work/bear.c"
     $cc "$work/bear.c" -lbearssl -o "$work/bear" > /dev/null 2>&1
+}
+
+# The launcher's brains and hands but for its main program and the clients' library, each as one object.
+launch_object() { # source
+    quiet "$1 for its tests" $cc $flags_tests $sanitize -c "$1" -o "build/launch/test/$(basename "$1" .c).o"
+}
+
+launch_phoenix() { # phoenix.c for these, kept while it is fresh
+    object=build/launch/phoenix.$(label "$cc").o
+    [ -n "$(find "$object" -newer phoenix.c -newer phoenix.h -newer test/run.sh 2> /dev/null)" ] && {
+        echo 'ok - phoenix.c for the launcher is fresh'
+        return
+    }
+    quiet 'phoenix.c for the launcher' $cc $flags_tests $sanitize -c phoenix.c -o "$object"
+}
+
+launch_program() { # phxrun as it ships, for the scripts
+    sources=$(ls extras/launch/*.c | grep -v /nla.c)
+    quiet 'phxrun' $cc -std=c99 -O2 -g $warn -I. $sources phoenix.c -o build/launch/phxrun
+}
+
+launch_test() { # test
+    exe=build/launch/$(basename "$1" .c)
+    rm -f "$exe"
+    with=
+    case $1 in
+    */t_nla.c) with=extras/launch/nla.c ;;
+    esac
+    phoenix=build/launch/phoenix.$(label "$cc").o
+    [ -z "$joined_is_fresh" ] || phoenix=build/split/joined.o
+    quiet "$1 compiles" $cc $flags_tests $sanitize "$1" $with build/launch/test/liblaunch.a "$phoenix" \
+        -pthread -lm -o "$exe" > "$exe.said" || {
+        cat "$exe.said"
+        return 1
+    }
+    limit "$exe"
+}
+
+launch_script() { # script: it finds the program in PHXRUN
+    PHXRUN=$PWD/build/launch/phxrun
+    export PHXRUN
+    real "$1"
 }
 
 real() { # script
@@ -401,16 +458,7 @@ fi
 if [ -s "$work/queue" ]; then
     mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
     mv "$work/queue" "$work/units"
-    sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
-    echo 'int main(void) { return 0; }' > "$work/sane.c"
-    if $cc $sane "$work/sane.c" -o "$work/sane" > /dev/null 2>&1 && "$work/sane" > /dev/null 2>&1; then
-        sanitize=$sane
-        # Torture asks for more than there is and wants NULL, not the end.
-        export ASAN_OPTIONS="${ASAN_OPTIONS-allocator_may_return_null=1}"
-        export UBSAN_OPTIONS="${UBSAN_OPTIONS-print_stacktrace=1}"
-    else
-        echo "sanitizers|skip 'unit tests under sanitizers' '$cc has none here'" >> "$work/queue"
-    fi
+    sanitizers
     echo 'library phoenix.c|joined' >> "$work/queue"
     for f in src/*/*.c; do
         echo "library $f|library $f" >> "$work/queue"
@@ -418,11 +466,38 @@ if [ -s "$work/queue" ]; then
     rm -f build/split/joined.o build/split/libphx.a build/split/test/*.o
     stage 'library for the unit tests' "$jobs"
     ar rc build/split/libphx.a build/split/test/*.o
+    joined_is_fresh=yes
     mv "$work/units" "$work/queue"
     stage 'unit tests, split and joined' "$jobs"
 elif [ -z "$only" ]; then
     echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/queue"
     stage 'unit tests' 1
+fi
+
+for f in test/launch/t_*.c; do
+    [ -e "$f" ] && add "launch $(basename "$f" .c)" "launch_test $f"
+done
+for f in test/launch/*.sh; do
+    [ -e "$f" ] && add "launch $(basename "$f" .sh)" "launch_script $f"
+done
+if [ -s "$work/queue" ]; then
+    mkdir -p build/launch/test
+    mv "$work/queue" "$work/launch"
+    sanitizers
+    rm -f build/launch/test/* build/launch/phxrun
+    [ -n "$joined_is_fresh" ] || ! grep -q launch_test "$work/launch" \
+        || echo 'library phoenix.c|launch_phoenix' >> "$work/queue"
+    for f in extras/launch/*.c; do
+        case $f in
+        */phxrun.c | */nla.c) ;;
+        *) echo "library $f|launch_object $f" >> "$work/queue" ;;
+        esac
+    done
+    ! grep -q launch_script "$work/launch" || echo 'library phxrun|launch_program' >> "$work/queue"
+    stage 'the launcher for its tests' "$jobs"
+    ar rc build/launch/test/liblaunch.a build/launch/test/*.o
+    mv "$work/launch" "$work/queue"
+    stage 'the launcher' "$jobs"
 fi
 
 for f in examples/*.c; do

@@ -280,6 +280,20 @@ self_check() {
 }' | fires function-length src/base/mem.c
     room mem.c "$(lines 1000)" | fires file-length src/base/mem.c
     room t_a.c "$(lines 1000)" | fires file-length test/unit/t_a.c
+    room job.c "$(lines 1000)" | fires file-length extras/launch/job.c
+    body job.c "$(lines 69)" | fires function-length extras/launch/job.c
+    room job.c 'static int counter;' | fires global extras/launch/job.c
+    body job.c 'f(); /* see PITFALLS 3 */' | fires citation extras/launch/job.c
+    room job.c '#include "base/mem.h"' | fires public-only extras/launch/job.c
+    room coll.h '' | also extras/launch/coll.h
+    room job.c '#include "coll.h"
+#include "../../phoenix.h"
+static char *job_copy(const char *s)
+{
+    return strdup(s);
+}' | also extras/launch/job.c
+    room tree.c 'static char *job_copy(const char *s)' | also extras/launch/tree.c
+    nothing 'file of the launcher'
     room id.c '' | fires first-line src/base/mem.c
     printf '/* mem.c - a test\n * that goes on. */\n' | fires first-line src/base/mem.c
     for call in strcpy strcat sprintf vsprintf sscanf atoi rand srand random time gettimeofday alloca \

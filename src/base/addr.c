@@ -39,9 +39,8 @@ static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    c = (char)(c | 0x20); /* lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
@@ -122,8 +121,7 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
     /* "::" stands for at least one group. */
     if (gap == SIZE_MAX ? n != 16 : n > 14)
         return 0;
-    if (gap == SIZE_MAX)
-        gap = n;
+    gap = PHX__MIN(gap, n);
     memset(ip, 0, 16);
     memcpy(ip, got, gap);
     memcpy(ip + 16 - (n - gap), got + gap, n - gap);
@@ -132,12 +130,10 @@ static int addr_parse_v6(const char *s, uint8_t ip[16])
 
 int phx__addr_numeric(const char *host, struct phx_address *out)
 {
-    struct phx_address a;
-
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
-    memset(&a, 0, sizeof a);
-    a.family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4;
+    struct phx_address a = { .family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4 };
+
     if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
         return PHX_EADDRESS;
     *out = a;
@@ -230,18 +226,16 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 
 int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p;
+    struct phx__parsed p = { .path = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
     memset(out, 0, sizeof *out);
-    memset(&p, 0, sizeof p);
     if (text == NULL || strstr(text, "://") == NULL)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        n = addr_path_length(text + 7, sizeof p.path);
-        if (n == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
             return PHX_EADDRESS;
         p.family = PHX_UNIX;
         memcpy(p.path, text + 7, n);
@@ -294,9 +288,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
 
 static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
-    int i;
-
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         if (i > 0)
             addr_put_text(w, ".");
         addr_put_number(w, ip[i], 10);
@@ -460,13 +452,11 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
 int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
-    struct phx_address got;
+    struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
     int good = 1;
 
     memset(a, 0, sizeof *a);
-    memset(&got, 0, sizeof got);
-    got.family = phx__buf_get_u8(r);
     if (got.family == PHX_IPV4 + ADDR_TLS || got.family == PHX_IPV6 + ADDR_TLS) {
         got.tls = 1;
         got.family = (uint8_t)(got.family - ADDR_TLS);

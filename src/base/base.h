@@ -47,6 +47,9 @@
 #endif
 
 #define PHX__COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* One of the two is computed twice. */
+#define PHX__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define PHX__MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* "No such node": node indices are dense, see struct phx__ids. The node itself is always 0. */
 #define PHX__NONE UINT32_MAX

@@ -16,19 +16,11 @@
  * callback may push to the very queue that is being emptied. */
 #include "base/buf.h"
 
-/* The first ring of a queue. Most queues of an idle node hold nothing; those in use hold a few blocks,
- * because small frames share one. */
-#define BUF_RING_FIRST 8u
-/* The last doubling ends here: 3 GiB of slices, or 1.5 where pointers have 32 bits, so sizes never wrap. */
-#define BUF_RING_MOST (1u << 27)
-
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
 {
-    r->p = data;
-    r->left = size;
-    r->bad = 0;
+    *r = (struct phx__reader){ data, size, 0 };
 }
 
 const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size)
@@ -92,9 +84,8 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
 void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
@@ -116,10 +107,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
 void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
-    w->data = data;
-    w->size = 0;
-    w->capacity = capacity;
-    w->bad = 0;
+    *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
 
 /* Room for size more bytes, or NULL. size <= capacity always, so the difference cannot wrap. */
@@ -170,27 +158,19 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
-static void buf_store_u64(uint8_t *p, uint64_t v)
+void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
 {
-    buf_store_u32(p, (uint32_t)v);
-    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    uint8_t *p = buf_claim(w, 8 * count);
+
+    for (; p != NULL && count > 0; p += 8, v++, count--) {
+        buf_store_u32(p, (uint32_t)*v);
+        buf_store_u32(p + 4, (uint32_t)(*v >> 32));
+    }
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8);
-
-    if (p != NULL)
-        buf_store_u64(p, v);
-}
-
-void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
-{
-    uint8_t *p = buf_claim(w, 8 * count);
-    size_t i;
-
-    for (i = 0; p != NULL && i < count; i++)
-        buf_store_u64(p + 8 * i, v[i]);
+    phx__buf_put_u64s(w, &v, 1);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -199,8 +179,7 @@ void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
 
     if (size == 0)
         return; /* data may be NULL, and so may a writer's without capacity */
-    p = buf_claim(w, size);
-    if (p != NULL)
+    if ((p = buf_claim(w, size)) != NULL)
         memcpy(p, data, size);
 }
 
@@ -251,9 +230,7 @@ struct phx__block *phx__buf_block_hold(struct phx__block *b)
 
 static void buf_released(const void *data, size_t size, void *arg)
 {
-    (void)data;
-    (void)size;
-    (void)arg;
+    (void)data, (void)size, (void)arg;
 }
 
 void phx__buf_block_retire(struct phx__block *b)
@@ -278,12 +255,12 @@ void phx__buf_block_drop(struct phx__block *b)
         return;
     /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
     last = *b;
-    if (last.release == NULL)
+    if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
-    else
+    } else {
         phx__mem_put(last.mem, b, sizeof *b);
-    if (last.release != NULL)
         last.release(last.data, last.capacity, last.arg);
+    }
 }
 
 int phx__buf_place_is_open(const struct phx__place *p)
@@ -304,30 +281,9 @@ static struct phx__slice *buf_slice(const struct phx__slices *q, uint32_t index)
     return &q->ring[(q->first + index) & (q->capacity - 1)];
 }
 
-static int buf_ring_double(struct phx__slices *q)
-{
-    uint32_t capacity = q->capacity == 0 ? BUF_RING_FIRST : q->capacity * 2, i;
-    struct phx__slice *ring;
-
-    if (capacity > BUF_RING_MOST)
-        return PHX_ENOMEM;
-    /* A plain resize would not do: the part that wrapped around would have to move. */
-    ring = phx__mem_get(q->mem, capacity * sizeof *ring);
-    if (ring == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < q->count; i++)
-        ring[i] = *buf_slice(q, i);
-    phx__mem_put(q->mem, q->ring, q->capacity * sizeof *ring);
-    q->ring = ring;
-    q->first = 0;
-    q->capacity = capacity;
-    return 0;
-}
-
 void phx__buf_slices_init(struct phx__slices *q, struct phx__mem *mem)
 {
-    memset(q, 0, sizeof *q);
-    q->mem = mem;
+    *q = (struct phx__slices){ .mem = mem };
 }
 
 void phx__buf_slices_free(struct phx__slices *q)
@@ -336,6 +292,11 @@ void phx__buf_slices_free(struct phx__slices *q)
     PHX_ASSERT(q->count == 0);
     phx__mem_put(q->mem, q->ring, q->capacity * sizeof *q->ring);
     phx__buf_slices_init(q, q->mem);
+}
+
+int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
+{
+    return phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
 }
 
 int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size)
@@ -355,18 +316,10 @@ int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint
             return 0;
         }
     }
-    if (q->count == q->capacity && buf_ring_double(q) != 0)
+    if (phx__buf_slices_reserve(q, 1) != 0)
         return PHX_ENOMEM;
     *buf_slice(q, q->count++) = (struct phx__slice){ phx__buf_block_hold(b), data, size };
     q->bytes += size;
-    return 0;
-}
-
-int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
-{
-    while (q->capacity - q->count < more)
-        if (buf_ring_double(q) != 0)
-            return PHX_ENOMEM;
     return 0;
 }
 

@@ -35,9 +35,7 @@ uint64_t phx__id_hash(const struct phx_id *id)
 
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
-    memset(ids, 0, sizeof *ids);
-    ids->mem = mem;
-    ids->limit = limit;
+    *ids = (struct phx__ids){ .mem = mem, .limit = limit };
 }
 
 void phx__id_free(struct phx__ids *ids)
@@ -67,14 +65,9 @@ uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t tag = (uint32_t)phx__id_hash(id), mask = ids->slot_capacity - 1, i;
+    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
 
-    if (ids->slot_capacity == 0)
-        return PHX__NONE;
-    for (i = tag & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask)
-        if (ids->slots[i].tag == tag && phx__id_equal(&ids->at[ids->slots[i].index], id))
-            return ids->slots[i].index;
-    return PHX__NONE;
+    return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
 }
 
 /* A table of another size. 0 or PHX_ENOMEM. */
@@ -83,8 +76,7 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
     struct phx__id_slot *slots;
 
-    slots = phx__mem_get(ids->mem, size * sizeof *slots);
-    if (slots == NULL)
+    if ((slots = phx__mem_get(ids->mem, size * sizeof *slots)) == NULL)
         return PHX_ENOMEM;
     memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
     for (i = 0; i < old; i++) {
@@ -98,14 +90,6 @@ static int id_set_slots(struct phx__ids *ids, uint32_t size)
     ids->slots = slots;
     ids->slot_capacity = size;
     return 0;
-}
-
-/* Room for one more, at most three quarters full. 0 or PHX_ENOMEM. */
-static int id_more_slots(struct phx__ids *ids)
-{
-    uint32_t old = ids->slot_capacity;
-
-    return ids->count < old / 4 * 3 ? 0 : id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2);
 }
 
 /* Empties a slot, and moves those behind it back into the hole; see map.c. */
@@ -124,22 +108,10 @@ static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
     ids->slots[hole].index = PHX__NONE;
 }
 
-/* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added rarely;
- * a free list would give the latest index instead of the lowest. */
-static uint32_t id_lowest_free(const struct phx__ids *ids)
-{
-    const uint8_t *hole;
-
-    if (ids->count == ids->size)
-        return ids->size;
-    hole = memchr(ids->used, 0, ids->size);
-    return (uint32_t)(hole - ids->used);
-}
-
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot;
+    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -150,14 +122,18 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     }
     if (ids->count >= ids->limit)
         return PHX_ELIMIT;
-    i = id_lowest_free(ids);
+    /* A linear search, but memchr passes 10,000 nodes in a fraction of a microsecond and nodes are added
+     * rarely; a free list would give the latest index instead of the lowest. */
+    i = ids->size;
+    if (ids->count < i)
+        i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || id_more_slots(ids) != 0)
+        || (ids->count >= old / 4 * 3 /* full */
+            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
     slot = id_slot(ids, hash);
-    ids->slots[slot].tag = (uint32_t)hash;
-    ids->slots[slot].index = i;
+    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -195,9 +171,8 @@ uint32_t phx__id_fit(struct phx__ids *ids)
 const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
-    size_t i;
 
-    for (i = 0; i < sizeof id->b; i++) {
+    for (size_t i = 0; i < sizeof id->b; i++) {
         out[2 * i] = digits[id->b[i] >> 4];
         out[2 * i + 1] = digits[id->b[i] & 15];
     }

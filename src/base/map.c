@@ -55,18 +55,16 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 static int map_double(struct phx__map *m)
 {
     struct phx__map bigger = *m;
-    uint32_t i;
     size_t size;
 
     if (m->capacity >= MAP_MOST)
         return PHX_ENOMEM;
     bigger.capacity = m->capacity == 0 ? MAP_FIRST : m->capacity * 2;
     size = bigger.capacity * sizeof *m->slots;
-    bigger.slots = phx__mem_get(m->mem, size);
-    if (bigger.slots == NULL)
+    if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
             bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
     }
@@ -77,8 +75,7 @@ static int map_double(struct phx__map *m)
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
 {
-    memset(m, 0, sizeof *m);
-    m->mem = mem;
+    *m = (struct phx__map){ .mem = mem };
 }
 
 void phx__map_free(struct phx__map *m)
@@ -105,8 +102,7 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i].key = key;
-    m->slots[i].value = value;
+    m->slots[i] = (struct phx__map_slot){ key, value };
     m->count++;
     return 0;
 }

@@ -23,6 +23,10 @@
  * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
 
+#define MEM_RING_FIRST 8u
+/* The last doubling ends here, so sizes never wrap. */
+#define MEM_RING_MOST ((uint32_t)1 << 31)
+
 /* Below it allocators do not ask the system. */
 #define MEM_LARGE ((size_t)128 << 10)
 /* A message is a block, and this is more than its head. */
@@ -105,16 +109,14 @@ void *phx__mem_resize(struct phx__mem *m, void *old, size_t old_size, size_t new
         return NULL;
     if (m->limit != 0 && new_size > old_size && new_size - old_size > m->limit - m->used)
         phx__mem_drop_spares(m, UINT64_MAX); /* there is room, but for them */
-    p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
-    if (p == NULL && m->spare_bytes > 0) {
+    if ((p = m->alloc.alloc(m->alloc.world, old, old_size, new_size)) == NULL && m->spare_bytes > 0) {
         phx__mem_drop_spares(m, UINT64_MAX);
         p = m->alloc.alloc(m->alloc.world, old, old_size, new_size);
     }
     if (p == NULL)
         return NULL;
     m->used = m->used - old_size + new_size;
-    if (m->used > m->peak)
-        m->peak = m->used;
+    m->peak = PHX__MAX(m->used, m->peak);
     return p;
 }
 
@@ -155,18 +157,16 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
-    uint32_t i;
     void *p;
 
     size = mem_rounded(size);
-    for (i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != size)
             continue;
-        p = m->spare[i].p;
         m->spare[i].size = 0;
         m->spare_bytes -= size;
         m->spare_uses++;
-        return p;
+        return m->spare[i].p;
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -178,14 +178,10 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
     uint32_t i;
 
     size = mem_rounded(size);
-    if (size < MEM_LARGE || size > m->spare_most) {
-        m->large -= size;
-        phx__mem_put(m, p, size);
-        return;
-    }
-    if (size > m->spare_most - m->spare_bytes)
+    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
+    if (i == 0 && size > m->spare_most - m->spare_bytes)
         phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size != 0)
             continue;
         m->spare[i].p = p;
@@ -200,9 +196,7 @@ void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    uint32_t i;
-
-    for (i = 0; i < PHX__MEM_SPARES; i++) {
+    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
         if (m->spare[i].size == 0 || m->spare[i].put >= before)
             continue;
         m->spare_bytes -= m->spare[i].size;
@@ -220,8 +214,7 @@ void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
         return;
     need = need > MEM_FIRST_ITEMS ? need : MEM_FIRST_ITEMS;
     memcpy(&old, array, sizeof old);
-    less = phx__mem_resize(m, old, *capacity * item, need * item);
-    if (less == NULL)
+    if ((less = phx__mem_resize(m, old, *capacity * item, need * item)) == NULL)
         return;
     memcpy(array, &less, sizeof less);
     *capacity = need;
@@ -237,23 +230,47 @@ int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t 
     PHX_ASSERT(item > 0);
     if (need <= *capacity)
         return 0;
-    if (more < need)
-        more = need;
-    if (more < MEM_FIRST_ITEMS)
-        more = MEM_FIRST_ITEMS;
-    if (more > UINT32_MAX)
-        more = UINT32_MAX;
+    more = PHX__MAX(more, need);
+    more = PHX__MAX(more, MEM_FIRST_ITEMS);
+    more = PHX__MIN(more, UINT32_MAX);
     if (more > SIZE_MAX / item)
         return PHX_ENOMEM;
     new_size = (size_t)more * item;
     /* `array` points to a pointer of any type. Reading it through void ** would break the aliasing rules;
      * copying its bytes does not, and costs nothing once compiled. */
     memcpy(&old, array, sizeof old);
-    new_array = phx__mem_resize(m, old, old_size, new_size);
-    if (new_array == NULL)
+    if ((new_array = phx__mem_resize(m, old, old_size, new_size)) == NULL)
         return PHX_ENOMEM;
     memset((char *)new_array + old_size, 0, new_size - old_size);
     memcpy(array, &new_array, sizeof new_array);
     *capacity = (uint32_t)more;
+    return 0;
+}
+
+/* A plain resize would not do: the part that wrapped around would have to move. */
+int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count, uint32_t *capacity,
+                       uint32_t more, size_t item)
+{
+    uint32_t size = *capacity > 0 ? *capacity : MEM_RING_FIRST, front = *capacity - *first;
+    char *old, *larger;
+
+    if (more <= *capacity - count)
+        return 0;
+    if (more > MEM_RING_MOST / item - count)
+        return PHX_ENOMEM;
+    while (size < count + more)
+        size *= 2;
+    if ((larger = phx__mem_get(m, size * item)) == NULL)
+        return PHX_ENOMEM;
+    memcpy(&old, ring, sizeof old);
+    front = front < count ? front : count;
+    if (count > 0) {
+        memcpy(larger, old + *first * item, front * item);
+        memcpy(larger + front * item, old, (count - front) * item);
+    }
+    phx__mem_put(m, old, *capacity * item);
+    memcpy(ring, &larger, sizeof larger);
+    *first = 0;
+    *capacity = size;
     return 0;
 }

@@ -17,10 +17,7 @@
 int phx__ratelimit_init(struct phx__ratelimit *l, struct phx__mem *mem, uint32_t count, uint64_t salt)
 {
     PHX_ASSERT(count >= RATELIMIT_WAYS && (count & (count - 1)) == 0);
-    l->mem = mem;
-    l->salt = salt;
-    l->count = count;
-    l->buckets = phx__mem_zero(mem, (count + 1) * sizeof *l->buckets);
+    *l = (struct phx__ratelimit){ mem, phx__mem_zero(mem, (count + 1) * sizeof *l->buckets), count, salt };
     return l->buckets == NULL ? PHX_ENOMEM : 0;
 }
 
@@ -44,11 +41,8 @@ static uint64_t ratelimit_hash(uint64_t h, const void *data, size_t size)
 uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_address *a, int with_port)
 {
     uint64_t h = ratelimit_hash(l->salt ^ 0xcbf29ce484222325u, &a->family, 1);
-    uint8_t port[3];
-
-    port[0] = (uint8_t)(with_port ? a->port & 255 : 0); /* the same on all machines */
-    port[1] = (uint8_t)(with_port ? a->port >> 8 : 0);
-    port[2] = (uint8_t)(with_port ? 0 : 1);
+    uint16_t number = with_port ? a->port : 0;
+    const uint8_t port[3] = { (uint8_t)number, (uint8_t)(number >> 8), !with_port }; /* on all machines */
 
     if (a->family == PHX_UNIX || a->family == PHX_OTHER)
         h = ratelimit_hash(h, a->path, strlen(a->path));
@@ -79,14 +73,9 @@ static struct phx__ratelimit_bucket *ratelimit_find(const struct phx__ratelimit 
     return NULL;
 }
 
-/* Does bucket a make room before bucket b? A free one is at 0. */
-static int ratelimit_goes(const struct phx__ratelimit_bucket *a, const struct phx__ratelimit_bucket *b,
-                          uint64_t now)
+static int ratelimit_stays(const struct phx__ratelimit_bucket *b, uint64_t now)
 {
-    int a_stays = a->paid_at > now && (a->key & RATELIMIT_HOST) != 0;
-    int b_stays = b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
-
-    return a_stays != b_stays ? b_stays : a->paid_at < b->paid_at;
+    return b->paid_at > now && (b->key & RATELIMIT_HOST) != 0;
 }
 
 static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, uint64_t key, uint64_t now)
@@ -97,11 +86,12 @@ static struct phx__ratelimit_bucket *ratelimit_bucket(struct phx__ratelimit *l, 
     if (bucket != NULL)
         return bucket;
     bucket = &l->buckets[first];
-    for (i = first + 1; i < first + RATELIMIT_WAYS; i++)
-        if (ratelimit_goes(&l->buckets[i], bucket, now))
+    for (i = first + 1; i < first + RATELIMIT_WAYS; i++) { /* a free one is at 0 */
+        int stays = ratelimit_stays(bucket, now), other = ratelimit_stays(&l->buckets[i], now);
+        if (other != stays ? stays : l->buckets[i].paid_at < bucket->paid_at)
             bucket = &l->buckets[i];
-    memset(bucket, 0, sizeof *bucket);
-    bucket->key = key;
+    }
+    *bucket = (struct phx__ratelimit_bucket){ key, 0, 0 };
     return bucket;
 }
 

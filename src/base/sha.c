@@ -63,10 +63,9 @@ static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
              g = state[6], h = state[7], w[64], t1, t2;
-    int i;
 
     sha_schedule(w, p);
-    for (i = 0; i < 64; i += 8) {
+    for (int i = 0; i < 64; i += 8) {
         SHA_ROUND(a, b, c, d, e, f, g, h, i);
         SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
         SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
@@ -140,7 +139,6 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
-    size_t i;
 
     memset(pad, 0, sizeof pad);
     if (size > sizeof pad) {
@@ -150,11 +148,11 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
     } else if (size > 0) {
         memcpy(pad, key, size);
     }
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36; /* ipad */
     phx__sha_init(&h->inner);
     phx__sha_add(&h->inner, pad, sizeof pad);
-    for (i = 0; i < sizeof pad; i++)
+    for (size_t i = 0; i < sizeof pad; i++)
         pad[i] ^= 0x36 ^ 0x5c; /* ipad off, opad on */
     phx__sha_init(&h->outer);
     phx__sha_add(&h->outer, pad, sizeof pad);

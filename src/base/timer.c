@@ -43,25 +43,16 @@ static void timer_seat(struct phx__timers *t, size_t position, uint32_t handle)
     t->at[handle].position = (uint32_t)position;
 }
 
-/* Moves the timer at `position` towards the top until its parent is earlier. Others are moved into the hole
- * it leaves, and it is seated once, at the end: half the writes of swapping. */
-static void timer_rise(struct phx__timers *t, size_t position)
+/* Moves a timer towards the top until its parent is earlier, or towards the bottom until both children are
+ * later. Others are moved into the hole it leaves, and it is seated once, at the end. */
+static void timer_settle(struct phx__timers *t, uint32_t handle)
 {
-    uint32_t handle = t->heap[position];
+    size_t position = t->at[handle].position, child;
 
     while (position > 0 && timer_is_earlier(t, handle, t->heap[(position - 1) / 2])) {
         timer_seat(t, position, t->heap[(position - 1) / 2]);
         position = (position - 1) / 2;
     }
-    timer_seat(t, position, handle);
-}
-
-/* Moves it towards the bottom until both children are later. */
-static void timer_sink(struct phx__timers *t, size_t position)
-{
-    uint32_t handle = t->heap[position];
-    size_t child;
-
     while ((child = 2 * position + 1) < t->heap_count) {
         if (child + 1 < t->heap_count && timer_is_earlier(t, t->heap[child + 1], t->heap[child]))
             child++;
@@ -71,13 +62,6 @@ static void timer_sink(struct phx__timers *t, size_t position)
         position = child;
     }
     timer_seat(t, position, handle);
-}
-
-/* Whichever way it has to go. At most one of the two moves it. */
-static void timer_settle(struct phx__timers *t, uint32_t handle)
-{
-    timer_rise(t, t->at[handle].position);
-    timer_sink(t, t->at[handle].position);
 }
 
 void phx__timer_init(struct phx__timers *t, struct phx__mem *mem)
@@ -142,12 +126,10 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 void phx__timer_fit(struct phx__timers *t)
 {
-    uint32_t h;
-
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
     t->free_list = PHX__NONE;
-    for (h = t->count; h-- > 0;) {
+    for (uint32_t h = t->count; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;

@@ -83,11 +83,6 @@ static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-static uint64_t detect_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The host's clock, held where it was if it ran backwards since the step began. */
 static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
 {
@@ -123,7 +118,7 @@ static uint64_t detect_interval(const struct phx__detect *d, const struct phx__d
 /* When something must be sent: as often as the limits say, and not later than announced. */
 static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->beat_now ? 0 : detect_sum(l->sent_at, detect_least(detect_interval(d, l), l->promised_us));
+    return l->beat_now ? 0 : detect_sum(l->sent_at, PHX__MIN(detect_interval(d, l), l->promised_us));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -137,10 +132,10 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
     uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
     if (l->asked)
-        check = detect_least(check, l->answer_by);
+        check = PHX__MIN(check, l->answer_by);
     if (l->used)
-        check = detect_least(check, detect_sum(l->used_at, d->limits.interval_us));
-    at = detect_least(detect_send_at(d, l), detect_sum(check, d->stalled));
+        check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
     phx__timer_set(d->timers, l->timer, at);
@@ -197,17 +192,6 @@ static void detect_fill_monitors(struct phx__detect *d)
         detect_add_monitor(d, l);
 }
 
-/* One step of reservoir sampling, for the newest link. */
-static void detect_draw_monitor(struct phx__detect *d, struct phx__detect_link *l)
-{
-    if (d->monitors >= d->limits.monitors
-        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
-        detect_add_monitor(d, l);
-    }
-    detect_fill_monitors(d);
-}
-
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
 static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
@@ -235,11 +219,9 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
 static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
                                      uint32_t accuser, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    n->ground = (uint8_t)ground;
-    n->accuser = accuser;
-    n->accused_at = detect_clock(d, now);
+    d->at[node].ground = (uint8_t)ground;
+    d->at[node].accuser = accuser;
+    d->at[node].accused_at = detect_clock(d, now);
 }
 
 /* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
@@ -324,7 +306,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, 1);
+    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
     if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
@@ -376,18 +358,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     return l;
 }
 
-/* The heartbeats that would have been due since the last one if nothing else had been sent. */
-static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
-{
-    uint64_t interval = detect_interval(d, l), count;
-
-    if (now < l->beat_at)
-        return;
-    count = (now - l->beat_at) / interval + 1;
-    l->beat_at = detect_sum(l->beat_at, count * interval);
-    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
-}
-
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_check_silence(d, node, now);
@@ -398,8 +368,10 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else if (l != NULL) {
-        detect_count_saved(d, l, now);
+    } else if (l != NULL && now >= l->beat_at) { /* heartbeats were due, if nothing else had been sent */
+        uint64_t interval = detect_interval(d, l), count = (now - l->beat_at) / interval + 1;
+        l->beat_at = detect_sum(l->beat_at, count * interval);
+        *(l->monitor ? &d->saved : &d->saved_insurance) += count;
     }
     if (l != NULL)
         detect_set_timer(d, l, now);
@@ -412,12 +384,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
                       const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    memset(d, 0, sizeof *d);
-    d->mem = mem;
-    d->timers = timers;
-    d->rnd = rnd;
-    d->limits = *limits;
-    d->ops = *ops;
+    *d = (struct phx__detect){ .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops };
 }
 
 /* The owner frees the timers with their heap. */
@@ -432,11 +399,9 @@ void phx__detect_free(struct phx__detect *d)
 
 void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
-    uint32_t i;
-
     d->limits = *limits;
     detect_fill_monitors(d);
-    for (i = 0; i < d->link_count; i++) {
+    for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
         l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
         detect_set_timer(d, l, d->last_step);
@@ -446,27 +411,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
-    uint32_t i;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause == before)
         return;
-    for (i = d->link_count; i-- > 0;)
+    for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
-}
-
-static void detect_stall(struct phx__detect *d, uint64_t now)
-{
-    uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), detect_least(gap, DETECT_GRACE_US));
-
-    d->stalled += gap;
-    d->blind = 1;
-    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    if (grace > d->grace)
-        d->grace = grace;
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -477,8 +429,14 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > detect_least(DETECT_LATE_US, d->limits.timeout_us / 2))
-        detect_stall(d, now);
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
+        uint64_t gap = now - d->last_step;
+        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap;
+        d->blind = 1;
+        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+        d->grace = PHX__MAX(grace, d->grace);
+    }
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
@@ -517,7 +475,13 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = DETECT_FIRST_US;
-    detect_draw_monitor(d, l);
+    /* One step of reservoir sampling, for the newest link. */
+    if (d->monitors >= d->limits.monitors
+        && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
+        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_add_monitor(d, l);
+    }
+    detect_fill_monitors(d);
     detect_set_timer(d, l, now);
     phx__detect_alive(d, node, now);
     return 0;

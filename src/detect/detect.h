@@ -4,16 +4,17 @@
 #include "base/id.h"
 #include "base/rnd.h"
 #include "base/timer.h"
+#include "wire/link.h"
 
 /* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
-    void *ctx;
-    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
-    void (*heartbeat)(void *ctx, uint32_t node, int ask);
-    void (*silent)(void *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
-    void (*suspect)(void *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
-    void (*probe)(void *ctx, uint32_t node);   /* node is unreachable: ask others about it */
-    void (*state)(void *ctx, uint32_t node, enum phx_state state); /* the state changed */
+    phx *ctx;
+    /* Send a heartbeat with the contents of phx__detect_announce. PHX__BEAT_REPLY: request one in return. */
+    void (*heartbeat)(phx *ctx, uint32_t node, int flags);
+    void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
+    void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
+    void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* What the last accusation of a node rests upon. */
 enum phx__detect_ground {

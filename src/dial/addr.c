@@ -25,8 +25,7 @@ uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
     uint32_t n, turn = 0;
 
     for (n = 0; n < PHX__DIAL_ADDRESSES; n++) {
-        next = dial_addr_next(a, count, out, n, PHX_UNIX);
-        if (next == NULL)
+        if ((next = dial_addr_next(a, count, out, n, PHX_UNIX)) == NULL)
             next = dial_addr_next(a, count, out, n, turn++ % 2 == 0 ? PHX_IPV6 : PHX_IPV4);
         if (next == NULL)
             next = dial_addr_next(a, count, out, n, 0);
@@ -48,12 +47,8 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->slot = PHX__NONE;
-    c->family = a->family;
-    c->tls = a->tls;
-    c->port = a->port;
-    c->path_size = (uint8_t)dial_addr_path_size(a);
-    if (c->path_size == 0) {
+    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
+    if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
     }
@@ -66,12 +61,11 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 {
     size_t size = n * sizeof(struct phx__dial_addr), paths = size;
     struct phx__dial_addr *at;
-    uint32_t k;
 
-    for (k = 0; k < n; k++)
+    for (uint32_t k = 0; k < n; k++)
         size += dial_addr_path_size(&a[k]);
     at = phx__mem_zero(mem, size);
-    for (k = 0; at != NULL && k < n; k++)
+    for (uint32_t k = 0; at != NULL && k < n; k++)
         dial_addr_pack(at, k, &a[k], &paths);
     return at;
 }
@@ -79,9 +73,8 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
 void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
-    uint32_t k;
 
-    for (k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; k++)
         size += at[k].path_size;
     phx__mem_put(mem, at, size);
 }
@@ -91,10 +84,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
 
-    memset(out, 0, sizeof *out);
-    out->family = c->family;
-    out->tls = c->tls;
-    out->port = c->port;
+    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
     if (c->path_size == 0) {
         memcpy(out->ip, c->ip, sizeof c->ip);
         return;
@@ -106,9 +96,8 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
 uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
 {
     struct phx_address one;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         phx__dial_addr_address(at, i, &one);
         if (phx__addr_equal(&one, a))
             return i;
@@ -147,20 +136,17 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
 uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
-    uint32_t i;
 
-    for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) < first)
-            first = dial_addr_rest(&at[i], rest);
+    for (uint32_t i = 0; i < count; i++)
+        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
 }
 
 int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
 {
-    uint32_t i;
     int others = 0;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (at[i].met == PHX__DIAL_MET_OTHER)
             others = 1;
         else if (dial_addr_rest(&at[i], rest) <= now)

@@ -29,10 +29,11 @@
  * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
  * the long run (rate.c).
  *
- * The bound. While no more than max_links nodes are known, all of them are dialled and the mesh is full; and
- * it is full among those that can be reached, however many dead ones are known. Beyond that: hubs, nodes that
- * somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node for itself (target.c). The graph
- * of picks is random: with 8 out of each it is connected but for a chance too small to see. A node that has
+ * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
  * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
@@ -92,6 +93,12 @@ static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_
     return phx__dial_target_node(&d->targets, node);
 }
 
+/* Up to so many known nodes are dialled unasked. There may be room for fewer links than at the start. */
+static uint32_t dial_mesh(const struct phx__dial *d)
+{
+    return d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
+}
+
 static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (d->stopped || dial_node(d, t->node)->linked)
@@ -100,7 +107,7 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return phx__dial_target_in_mesh(&d->targets, t->node, d->limits.max_links)
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
            || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
@@ -115,18 +122,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -248,9 +250,7 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
 
 static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
@@ -258,9 +258,8 @@ static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
-    uint32_t k;
 
-    for (k = 0; k < d->slots.count; k++) {
+    for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
             continue;
@@ -278,8 +277,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -340,8 +338,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
     } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
         /* Others live where it was: most often its own next life, started again there. */
         delay = dial_between(d, slow / 2, slow);
-        if (t->failures < DIAL_DEAD_ROUNDS)
-            t->failures = DIAL_DEAD_ROUNDS;
+        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -450,8 +447,7 @@ static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
         return 0;
     }
     t->fresh = 0;
-    t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now);
-    if (t->untried == 0) {
+    if ((t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now)) == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
         return 0;
     }
@@ -499,8 +495,7 @@ static int dial_make_room(struct phx__dial *d)
         d->room_at = UINT64_MAX;
     if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
         return 0;
-    t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i);
-    if (t == NULL)
+    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
         return 0;
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
@@ -522,8 +517,7 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
     if (at == NULL)
         return PHX_ENOMEM;
     for (k = 0; k < n; k++) {
-        i = phx__dial_addr_index(t->at, t->count, &a[k]);
-        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
+        if ((i = phx__dial_addr_index(t->at, t->count, &a[k])) == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
         if (i == PHX__NONE) {
             some = 1;
@@ -572,7 +566,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    if (phx__dial_target_learn(ts, node, a, n, d->limits.max_links) != 0)
+    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
@@ -600,21 +594,20 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 /* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > d->limits.max_links) << 1
-           | (d->targets.reachable > d->limits.max_links) << 2;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
     int held = before & ~dial_bounds(d);
-    uint32_t i;
 
     /* Without memory for some they are looked for again. */
-    if ((held == 0 && d->targets.known > d->limits.max_links)
-        || (!phx__dial_target_wake_all(&d->targets, d->limits.max_links) && held == 0))
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -622,22 +615,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -648,9 +633,8 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t i;
 
-    for (i = 0; i < ts->count; i++)
+    for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
@@ -659,24 +643,49 @@ void phx__dial_free(struct phx__dial *d)
     memset(d, 0, sizeof *d);
 }
 
+/* Which of the hubs has these addresses, or hub_count. */
+static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n)
+{
+    uint32_t k;
+
+    for (k = 0; k < ts->hub_count; k++)
+        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
+            break;
+    return k;
+}
+
 int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
-    uint32_t n = phx__dial_addr_order(a, count, order), k;
+    uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t;
 
     if (n == 0)
         return PHX_EINVAL;
-    for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, order, n))
-            return 0;
+    if (dial_find_hub(ts, order, n) < ts->hub_count)
+        return 0;
     if (ts->hub_count == PHX__DIAL_HUBS)
         return PHX_ELIMIT;
     if ((t = phx__dial_target_new(ts, PHX__NONE, order, n)) == NULL)
         return PHX_ENOMEM;
     ts->hubs[ts->hub_count++] = (uint32_t)(t - ts->at);
     dial_plan(d, t, 0);
+    return 0;
+}
+
+int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+{
+    struct phx_address order[PHX__DIAL_ADDRESSES];
+    struct phx__dial_targets *ts = &d->targets;
+    uint32_t n = phx__dial_addr_order(a, count, order), k = dial_find_hub(ts, order, n), target;
+
+    if (k == ts->hub_count)
+        return PHX_ENOTFOUND;
+    target = ts->hubs[k];
+    ts->hubs[k] = ts->hubs[--ts->hub_count];
+    dial_rest(d, &ts->at[target]);
+    phx__dial_target_free(ts, &ts->at[target]);
     return 0;
 }
 
@@ -730,7 +739,6 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint32_t count;
     int error;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -745,7 +753,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n->wanted = 0;
     d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
@@ -755,9 +763,7 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 /* The index of a node that is forgotten may soon mean another one. */
 static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.hub_count; i++)
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
@@ -768,7 +774,6 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     struct phx__dial_node *n;
     int before = dial_bounds(d), has_left;
     uint64_t delay;
-    uint32_t count;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -781,7 +786,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
         n->flaps = 0;
     else
         n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
                               : dial_backoff(d, 1, n->flaps - 1u);
@@ -795,9 +800,8 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
 void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t count;
 
-    for (count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         all[count]->failures = DIAL_DEAD_ROUNDS;
         dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
     }
@@ -838,8 +842,7 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    t = phx__dial_target_wake(&d->targets, node);
-    if (t == NULL && d->targets.nodes[node].target != 0)
+    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
         return;
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
@@ -876,9 +879,7 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 
 void phx__dial_moved(struct phx__dial *d)
 {
-    uint32_t i;
-
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
@@ -908,8 +909,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
@@ -927,10 +927,8 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
 
 void phx__dial_stop(struct phx__dial *d)
 {
-    uint32_t i;
-
     d->stopped = 1;
-    for (i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_rest(d, &d->targets.at[i]);
 }

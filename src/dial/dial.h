@@ -7,7 +7,8 @@
 #include "dial/target.h"
 
 struct phx__dial_limits {
-    uint32_t max_links; /* up to here every known node is dialled, beyond it a few */
+    uint32_t max_links; /* with so many only hubs are dialled */
+    uint32_t full_mesh; /* up to here every known node is dialled, beyond it a few; 0: none unasked */
     uint32_t max_dials; /* under way at once */
     uint64_t retry_min_us, retry_max_us;
     uint32_t start_above; /* above this many known nodes a start is paced (start.c); 0: never */
@@ -15,16 +16,16 @@ struct phx__dial_limits {
 
 /* Only phx__dial_due calls dial. None of these may call back into this room, but for phx__dial_answered. */
 struct phx__dial_ops {
-    void *ctx;
+    phx *ctx;
     /* Begin a connection. 0: under way, the outcome comes as phx__dial_result or phx__dial_up with this slot;
      * negative: failed at once with that reason. expect: the node that should answer, PHX__NONE if any. */
-    int (*dial)(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
+    int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
-    void (*abandon)(void *ctx, uint32_t slot);
+    void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
-    void (*ask)(void *ctx);
+    void (*ask)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out);
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__dial {
@@ -44,13 +45,14 @@ struct phx__dial {
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                               struct phx__timers *timers, struct phx__rnd *rnd,
-                               const uint64_t *now, const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
+/* That hub is one no more: it is not dialled, a link with it stays. PHX_ENOTFOUND: there is none. */
+PHX_PRIVATE int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
 /* The addresses that `node` says it has, in place of those known; count 0: none. PHX_ENOMEM: no change. */
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);

@@ -37,9 +37,8 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
 {
     uint64_t first = UINT64_MAX, wait;
     struct phx_address a;
-    uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if ((which & 1u << i) == 0)
             continue;
         phx__dial_addr_address(at, i, &a);

@@ -22,8 +22,7 @@ int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_
     PHX_ASSERT(count > 0);
     memset(s, 0, sizeof *s);
     s->free = PHX__NONE;
-    s->at = phx__mem_zero(mem, count * sizeof *s->at);
-    if (s->at == NULL)
+    if ((s->at = phx__mem_zero(mem, count * sizeof *s->at)) == NULL)
         return PHX_ENOMEM;
     s->capacity = count;
     for (k = count; k-- > 0; s->free = k) {
@@ -39,12 +38,8 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     struct phx__dial_slot *slot = &s->at[k];
 
     s->free = slot->next;
-    slot->target = target;
-    slot->address = (uint8_t)address;
-    slot->answered = 0;
-    slot->since = now;
-    if (k == s->count)
-        s->count++;
+    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
+    s->count += k == s->count;
     return (uint32_t)slot->generation << 16 | k;
 }
 

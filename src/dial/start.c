@@ -47,11 +47,6 @@
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-static uint64_t start_earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
     memset(s, 0, sizeof *s);
@@ -75,7 +70,7 @@ void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
 /* When the news are not waited for any longer. */
 static uint64_t start_end(const struct phx__dial_start *s)
 {
-    return start_earlier(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
+    return PHX__MIN(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
 }
 
 /* Is the news perhaps still coming in? */
@@ -86,7 +81,7 @@ static int start_is_settling(const struct phx__dial_start *s, uint32_t known, ui
 
 static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = start_earlier(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
     uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
 
     return first > again ? first : again;
@@ -115,7 +110,7 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
         if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
-        *next = start_earlier(until, *next);
+        *next = PHX__MIN(until, *next);
     }
     return count;
 }
@@ -128,7 +123,7 @@ int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__
         return slots->free != PHX__NONE;
     if (start_under_way(slots, now, next) >= s->window)
         return 0;
-    *next = start_earlier(start_ask_at(s, known), start_end(s));
+    *next = PHX__MIN(start_ask_at(s, known), start_end(s));
     return !first || !start_is_settling(s, known, now);
 }
 
@@ -152,7 +147,7 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
 {
     uint64_t slow;
 
-    s->quickest = start_earlier(took, s->quickest);
+    s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
     if (took <= slow) {
         s->window += s->window < most;

@@ -1,7 +1,7 @@
 /* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
 
 /* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * max_links nodes nearly all are never dialled, and of them only is kept that they have addresses.
+ * the full mesh nearly all are never dialled, and of them only is kept that they have addresses.
  * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
  * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
  * next of these events. Without ops.addresses every node has its target at once.
@@ -39,7 +39,9 @@ int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
 /* Would this node be picked? */
 static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 {
-    return ts->pick_count < PHX__DIAL_PICKS || ts->picks[ts->pick_count - 1].score > target_score(ts, node);
+    if (ts->pick_count < ts->picks_most)
+        return 1;
+    return ts->pick_count > 0 && ts->picks[ts->pick_count - 1].score > target_score(ts, node);
 }
 
 /* Picks this node if it should be; then the worst of the picks may have to go. */
@@ -50,7 +52,7 @@ static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 
     if (!target_is_good(ts, node))
         return;
-    i = ts->pick_count < PHX__DIAL_PICKS ? ts->pick_count++ : ts->pick_count - 1;
+    i = ts->pick_count < ts->picks_most ? ts->pick_count++ : ts->pick_count - 1;
     for (; i > 0 && ts->picks[i - 1].score > score; i--)
         ts->picks[i] = ts->picks[i - 1];
     ts->picks[i].score = score;
@@ -90,13 +92,8 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
         ts->count++;
     else
         ts->free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->hub = node == PHX__NONE;
-    t->node = node;
-    t->timer = timer;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
+                                    .node = node, .timer = timer };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -140,12 +137,12 @@ int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct p
 }
 
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
-                           uint32_t n, uint32_t max_links)
+                           uint32_t n, uint32_t mesh)
 {
     struct phx__dial_node *of = &ts->nodes[node];
     uint32_t known = ts->known + !of->linked;
 
-    if (ts->addresses != NULL && known > max_links && !of->wanted && !target_is_good(ts, node)) {
+    if (ts->addresses != NULL && known > mesh && !of->wanted && !target_is_good(ts, node)) {
         of->target = PHX__DIAL_LATENT;
         ts->latent++;
     } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
@@ -156,9 +153,9 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
-int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t max_links)
+int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
-    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= max_links;
+    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
 }
 
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
@@ -175,14 +172,23 @@ struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uin
     return t;
 }
 
-int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links)
+int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, max_links))
+        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
     return ts->latent < before;
+}
+
+void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
+{
+    phx__timer_drop(ts->timers, t->timer);
+    phx__dial_addr_free(ts->mem, t->at, t->count);
+    memset(t, 0, sizeof *t);
+    t->after = ts->free;
+    ts->free = (uint32_t)(t - ts->at);
 }
 
 struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
@@ -197,18 +203,13 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
     if (t == NULL) {
         ts->latent--;
     } else {
-        phx__timer_drop(ts->timers, t->timer);
-        phx__dial_addr_free(ts->mem, t->at, t->count);
-        memset(t, 0, sizeof *t);
-        t->after = ts->free;
-        ts->free = (uint32_t)(t - ts->at);
+        phx__dial_target_free(ts, t);
     }
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
         ts->picks[pick] = ts->picks[pick + 1];
-    node = target_next_pick(ts);
-    if (node == PHX__NONE)
+    if ((node = target_next_pick(ts)) == PHX__NONE)
         return NULL;
     target_pick(ts, node);
     return phx__dial_target_wake(ts, node);

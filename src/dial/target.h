@@ -6,7 +6,7 @@
 #include "base/timer.h"
 
 #define PHX__DIAL_HUBS 64u
-#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond max_links */
+#define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond the full mesh */
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
@@ -39,8 +39,8 @@ struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
     struct phx__timers *timers;
-    void *ctx;
-    uint32_t (*addresses)(void *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
+    phx *ctx;
+    uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
@@ -50,8 +50,8 @@ struct phx__dial_targets {
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
-    struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond max_links; ascending scores */
-    uint32_t pick_count;
+    struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond the mesh; ascending scores */
+    uint32_t pick_count, picks_most; /* PHX__DIAL_PICKS, or 0 */
 };
 
 /* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
@@ -59,7 +59,9 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targe
                                                           const struct phx_address *a, uint32_t n);
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
-                                       const struct phx_address *a, uint32_t n, uint32_t max_links);
+                                       const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* At rest, and none any more. */
+PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
 PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
@@ -77,11 +79,10 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
-PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node,
-                                         uint32_t max_links);
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
 /* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t max_links);
+PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif

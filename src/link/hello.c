@@ -61,9 +61,7 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
 
 void phx__link_hello_rekey(struct phx__link_set *s)
 {
-    uint32_t key;
-
-    for (key = 0; key < hello_keys(s); key++)
+    for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
@@ -93,13 +91,12 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__pad pad;
+    const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
     int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
 
     if (err != 0)
         return err;
-    memset(&pad, 0, sizeof pad);
     phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
     return phx__link_out_control_end(s, l, &w);
 }
@@ -118,16 +115,12 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
 
 static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__hello h;
+    struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
     struct phx__writer w;
     int err;
 
-    memset(&h, 0, sizeof h);
-    h.magic = PHX__WIRE_MAGIC;
-    h.version_min = h.version_max = PHX__WIRE_VERSION;
     memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
-    h.id = *s->self;
-    h.incarnation = s->incarnation;
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -144,17 +137,13 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 
 static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__answer a;
+    struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
+                             .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&a, 0, sizeof a);
-    a.version = PHX__WIRE_VERSION;
-    a.id = *s->self;
-    a.incarnation = s->incarnation;
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
-    a.observed = l->address;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
         || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
@@ -170,14 +159,12 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 
 static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
-    struct phx__proof p;
+    struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
     int err;
 
-    memset(&p, 0, sizeof p);
     s->ops->introduce(s->ctx, l, &l->said);
     p.own = l->said;
-    p.observed = l->address;
     if ((err = hello_put(s, l, PHX__PROOF, &p, NULL, &w)) != 0)
         return err;
     hello_mac(s, l, key, w.data + PHX__WIRE_HEADER, w.size - PHX__WIRE_HEADER, w.data + w.size - PHX__MAC);
@@ -239,8 +226,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
         return PHX_EPROTO;
     if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
         return err;
-    key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other);
-    if (key == PHX__NONE)
+    if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
@@ -278,9 +264,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         l->hello->padded = !l->dialer;
         return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
     }
-    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
-        return hello_on_proof(s, l, f);
-    return PHX_EPROTO;
+    return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
 int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)

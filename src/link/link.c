@@ -5,7 +5,6 @@
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 #include "link/link.h"
-#include "link/place.h"
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -43,12 +42,6 @@
 
 /* ---- Frames */
 
-/* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
-static int link_is_charged(int type)
-{
-    return type < PHX__DATA || (type > PHX__ACK && type != PHX__CAST && type <= PHX__TRACE);
-}
-
 static uint64_t link_price(const struct phx__link_set *s, const struct phx__link *l)
 {
     uint64_t until = s->now + LINK_ALL_OWED_US, old = s->now > l->since + LINK_OLD_US;
@@ -56,20 +49,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = (l->in.paid_at > s->now ? l->in.paid_at : s->now) + cost;
-    s->paid_at = (s->paid_at > s->now ? s->paid_at : s->now) + units * LINK_ALL_US;
-    if (s->paid_at > s->now + LINK_ALL_MOST_US)
-        s->paid_at = s->now + LINK_ALL_MOST_US;
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -80,11 +63,16 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return phx__link_hello_frame(s, l, f);
     if (f->type < PHX__UPDATE)
         return PHX_EPROTO;
-    if (!link_is_charged(f->type))
+    /* DATA, ACK and CAST are free: they cost little each, and come as fast as an honest peer can send. */
+    if (f->type == PHX__DATA || f->type == PHX__ACK || f->type == PHX__CAST || f->type > PHX__TRACE)
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 
@@ -172,18 +160,15 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
  * first byte, so that a crowd that says nothing costs little. */
 static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t kept)
 {
-    size_t room, most = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t room, left = s->scratch_size - kept - PHX__TLS_HELD;
+    size_t most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
     uint8_t *buffer = phx__tls_buffer(s->tls, &room);
     long n;
     int err;
 
-    if (room > most)
-        room = most;
-    most = l->state == PHX__LINK_UP ? link_room(s, l) : LINK_TLS_READ;
-    if (room > most)
-        room = most;
-    n = phx__link_place_recv(s, l, buffer, room);
-    if (n <= 0)
+    room = PHX__MIN(room, left);
+    room = PHX__MIN(room, most);
+    if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
         return PHX_EPROTO;
@@ -197,15 +182,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     if (l->state != PHX__LINK_UP)
         s->ops->wants(s->ctx, l); /* the handshake's next words, or what waited for its end */
     return link_frames(s, l, s->scratch, kept + (size_t)n);
-}
-
-static void link_rest(struct phx__link_set *s, struct phx__link_in *in, uint32_t timer)
-{
-    in->resting = 1;
-    in->more = 0;
-    if (in->paid_at > s->now + LINK_OWED_US + LINK_REST_US) /* one read may have brought a lot */
-        in->paid_at = s->now + LINK_OWED_US + LINK_REST_US;
-    phx__timer_set(s->timers, timer, in->paid_at - LINK_OWED_US);
 }
 
 int phx__link_rested(struct phx__link *l)
@@ -226,16 +202,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     if (s->spare == NULL && phx__mem_has_room_for_mail(s->mem, s->scratch_size))
         s->spare = phx__buf_block_new(s->mem, s->scratch_size);
     return s->spare != NULL ? s->block : NULL;
-}
-
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
 }
 
 /* As phx__link_read, if a large message is being read into place: then *done. */
@@ -279,10 +245,19 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (l->state == PHX__LINK_PARKED || l->in.resting)
         return 0;
     if (l->in.paid_at > s->now + LINK_OWED_US && l->state == PHX__LINK_UP) {
-        link_rest(s, &l->in, l->timer);
+        l->in.resting = 1;
+        l->in.more = 0;
+        /* One read may have brought a lot. */
+        l->in.paid_at = PHX__MIN(l->in.paid_at, s->now + LINK_OWED_US + LINK_REST_US);
+        phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);
@@ -301,16 +276,10 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 int phx__link_open(struct phx__link_set *s, struct phx__link *l, int handle, enum phx__link_state state,
                    uint64_t patience_us)
 {
-    int err;
-
-    l->hello = phx__mem_zero(s->mem, sizeof *l->hello);
-    if (l->hello == NULL)
-        return PHX_ENOMEM;
-    err = phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer);
-    if (err != 0) {
+    if ((l->hello = phx__mem_zero(s->mem, sizeof *l->hello)) == NULL
+        || phx__timer_new(s->timers, PHX__TIMER_LINK, l->slot, &l->timer) != 0) {
         phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-        l->hello = NULL;
-        return err;
+        return PHX_ENOMEM;
     }
     phx__timer_set(s->timers, l->timer, s->now + patience_us);
     phx__buf_slices_init(&l->out.stream, s->mem);
@@ -330,9 +299,9 @@ int phx__link_events(const struct phx__link *l)
 {
     if (l->state == PHX__LINK_DIALING)
         return PHX_WRITE;
-    if (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn)
-        return l->out.full ? PHX_WRITE : 0; /* what it sends is not read yet, and must not keep waking us */
-    return l->out.full ? PHX_READ | PHX_WRITE : PHX_READ;
+    /* What is not read yet must not keep waking us. */
+    return (l->state == PHX__LINK_PARKED || l->in.resting || l->in.turn ? 0 : PHX_READ)
+           | (l->out.full ? PHX_WRITE : 0);
 }
 
 /* One try: a peer that does not read is not waited for. */
@@ -359,8 +328,8 @@ void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, i
     s->os->close(s->os->world, l->handle);
     phx__timer_drop(s->timers, l->timer);
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
-    l->hello = NULL;
     phx__tls_free(l->tls);
+    l->hello = NULL;
     l->tls = NULL;
     s->waiting -= l->out.control.bytes + l->out.news.bytes;
     phx__buf_slices_free(&l->out.stream);

@@ -66,9 +66,8 @@ int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l, cons
     o->tail->used += w->size;
     s->waiting += w->size;
     if (news)
-        o->paid_at = (o->paid_at > s->now ? o->paid_at : s->now) + (1 + w->size / 64) * OUT_NEWS_US;
-    if (o->paid_at > s->now + 2 * OUT_NEWS_OWED) /* room is not long in coming, whatever was sent */
-        o->paid_at = s->now + 2 * OUT_NEWS_OWED;
+        o->paid_at = PHX__MAX(o->paid_at, s->now) + (1 + w->size / 64) * OUT_NEWS_US;
+    o->paid_at = PHX__MIN(o->paid_at, s->now + 2 * OUT_NEWS_OWED); /* room is not long in coming */
     s->frames_out++;
     s->ops->wants(s->ctx, l);
     return 0;
@@ -160,25 +159,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* All is written: the block is used again, but not a large one, or each idle link of a hub would hold one. */
-static void out_reuse_tail(struct phx__link_out *o)
-{
-    o->tail->used = 0;
-    if (o->tail->capacity <= OUT_TAIL)
-        return;
-    phx__buf_block_drop(o->tail);
-    o->tail = NULL;
-}
-
-/* The stream took n bytes. How much is it offered the next time? */
-static void out_adapt(struct phx__link_out *o, size_t n)
-{
-    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
-        o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
-        o->ahead /= 2;
-}
-
 int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     struct phx__link_out *o = &l->out;
@@ -197,11 +177,21 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes == 0 && o->tail != NULL && o->tail->refs == 1)
-                out_reuse_tail(o);
+            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
+                return 0;
+            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
+             * hold one. */
+            o->tail->used = 0;
+            if (o->tail->capacity > OUT_TAIL) {
+                phx__buf_block_drop(o->tail);
+                o->tail = NULL;
+            }
             return 0;
         }
-        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (o->stream.bytes == 0 && n >= (long)o->ahead && o->ahead < OUT_AHEAD_MOST)
+            o->ahead *= 2;
+        else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
+            o->ahead /= 2;
         if (n < 0)
             return n == PHX_EAGAIN ? 0 : (int)n;
         written += (size_t)n;

@@ -38,7 +38,7 @@
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-#include "link/place.h"
+#include "link/state.h"
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */
@@ -90,8 +90,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 {
     size_t done, size;
 
-    *out = phx__buf_block_new(s->mem, n);
-    if (*out == NULL)
+    if ((*out = phx__buf_block_new(s->mem, n)) == NULL)
         return PHX_ENOMEM;
     for (done = 0; done < n; done += size, from++) {
         size = from->iov_len < n - done ? from->iov_len : n - done;
@@ -117,8 +116,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
 
     if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
-    head = s->ops->place(s->ctx, l, p, size, &place);
-    if (head > 0 && l->state == PHX__LINK_CLOSED)
+    if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
     if (head == 0 || l->state == PHX__LINK_CLOSED)
         return l->state == PHX__LINK_CLOSED;
@@ -242,33 +240,27 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
     return n < 0 ? (int)n : 0;
 }
 
-/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
- * Nor where callbacks are slow: what there is no time for is kept. */
-static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
-{
-    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
-
-    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
- * holds the block of the message, which may be over before. */
+ * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
+ * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
+ * closed for it, and the next one: then nothing is guessed. Nor where callbacks are slow: what there is no
+ * time for is kept. */
 static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *left, struct phx__block **out)
 {
     struct phx__place *open = &l->place.open;
     struct place_spread r;
     const struct iovec *from;
     uint32_t empty = open->size == 0;
+    size_t size = (l->place.guess + 1) * (size_t)PHX__FRAME_MAX;
+    int affords = s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8);
     long got;
 
-    place_spread(s, open, place_affords(s, l->place.guess), &r);
+    place_spread(s, open, affords ? l->place.guess : 0, &r);
     if (empty)
         phx__buf_place_drop(open);
     s->os_calls++;
     got = s->os->recvv(s->os->world, l->handle, r.iov + empty, (int)(r.count - empty));
-    got = place_received(s, l, got, r.total);
-    if (got <= 0)
+    if ((got = place_received(s, l, got, r.total)) <= 0)
         return (int)got;
     *left = place_fill(s, l, (size_t)got);
     from = place_guessed(s, l, &r, left);

@@ -141,10 +141,6 @@ struct phx__link_ops {
 };
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-struct phx__link_key {
-    const uint8_t *data;
-    size_t size;
-};
 
 /* Frames that were held, while a link goes on with them; at NULL: none. */
 struct phx__link_resumed {
@@ -159,7 +155,7 @@ struct phx__link_set {
     const struct phx__link_ops *ops;
     phx *ctx; /* of the ops */
     const char *cluster;
-    struct phx__link_key keys[PHX__LINK_KEYS]; /* the first is used, all are accepted */
+    const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
@@ -180,5 +176,20 @@ struct phx__link_set {
     uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
+
+/* ---- place.c: large fragments that are read straight into the message they belong to */
+
+#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
+PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                      size_t size, size_t whole);
+/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
+ * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
+ * NULL, in the scratch. */
+PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
+                                     struct phx__block **out);
+/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
+PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
 
 #endif

@@ -33,9 +33,7 @@ uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint
 int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
                            uint32_t other)
 {
-    if (epoch != other_epoch)
-        return epoch > other_epoch;
-    return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
+    return epoch != other_epoch ? epoch > other_epoch : phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
 /* A claim on its way through the sweep. */
@@ -103,11 +101,7 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 {
     if (i >= of->count)
         return 0;
-    item->first = of->at[i].first;
-    item->last = of->at[i].last;
-    item->epoch = of->at[i].epoch;
-    item->node = node;
-    item->next = i + 1;
+    *item = (struct index_item){ of->at[i].first, of->at[i].last, of->at[i].epoch, node, i + 1 };
     return 1;
 }
 
@@ -177,10 +171,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
     struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
     struct index_item item;
-    uint32_t node;
     int err = 0;
 
-    for (node = 0; node < nodes && err == 0; node++)
+    for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
     if (err == 0)

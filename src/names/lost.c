@@ -28,14 +28,9 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
                     uint64_t first, uint64_t last)
 {
-    struct phx_lost *one;
-
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    one = &list->at[list->count++];
-    *one = *like;
-    one->range.first = first;
-    one->range.last = last;
+    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
     return 0;
 }
 
@@ -50,8 +45,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
         uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
-        if (around.last > last)
-            around.last = last;
+        around.last = PHX__MIN(around.last, last);
         if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == last)
@@ -65,11 +59,10 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
-    uint32_t i;
     int err = 0;
 
     memset(&like, 0, sizeof like);
-    for (i = 0; i < dead->count && err == 0; i++) {
+    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
         like.owner = l->names->ids->at[dead->at[i].owner];
         like.since_us = l->since(l->ctx, dead->at[i].owner);
         err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
@@ -105,13 +98,9 @@ static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_li
 }
 
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
-                          uint64_t (*since)(void *ctx, uint32_t node), void *ctx)
+                          uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
-    memset(l, 0, sizeof *l);
-    l->mem = mem;
-    l->names = names;
-    l->since = since;
-    l->ctx = ctx;
+    *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
 void phx__names_lost_free(struct phx__names_lost *l)
@@ -131,8 +120,7 @@ static int lost_find(struct phx__names_lost *l)
 
     if (l->version == l->names->version)
         return 0;
-    err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1);
-    if (err == 0)
+    if ((err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1)) == 0)
         err = lost_collect(l, &dead, &list);
     phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
     if (err != 0) {
@@ -207,10 +195,8 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
         if (n >= capacity)
             continue;
         out[n] = now->at[i];
-        if (out[n].range.first < first)
-            out[n].range.first = first;
-        if (out[n].range.last > last)
-            out[n].range.last = last;
+        out[n].range.first = PHX__MAX(out[n].range.first, first);
+        out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
     return n;
 }

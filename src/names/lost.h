@@ -12,8 +12,8 @@ struct phx__names_lost {
     struct phx__mem *mem;
     struct phx__names *names;
     /* When this node was found to have failed. Must not call back into this room. */
-    uint64_t (*since)(void *ctx, uint32_t node);
-    void *ctx;
+    uint64_t (*since)(phx *ctx, uint32_t node);
+    phx *ctx;
     struct phx__names_lost_list now;        /* as of version */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
@@ -22,7 +22,7 @@ struct phx__names_lost {
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,
-                                      uint64_t (*since)(void *ctx, uint32_t node), void *ctx);
+                                      uint64_t (*since)(phx *ctx, uint32_t node), phx *ctx);
 PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
 /* Turns the difference between what is lost and what was told into news. 0 or PHX_ENOMEM: ask again later. */
 PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);

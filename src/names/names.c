@@ -64,11 +64,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 /* Queues a conflict. There must be room. */
 static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
-
-    one->range.first = first;
-    one->range.last = last;
-    one->winner = n->ids->at[winner];
+    n->conflicts[n->conflict_count++] = (struct phx__names_conflict){ { first, last }, n->ids->at[winner] };
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -98,9 +94,8 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 static void names_give_up(struct phx__names *n, uint32_t winner)
 {
     struct phx__names_of *own = &n->of[PHX__SELF];
-    uint32_t i;
 
-    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
     if (own->count > PHX__CARD_CLAIMS)
         own->count = PHX__CARD_CLAIMS;
@@ -119,8 +114,7 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
                       sizeof *n->conflicts) != 0)
         return PHX_ENOMEM;
-    rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at);
-    if (rest.at == NULL)
+    if ((rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
@@ -202,11 +196,10 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
-    uint32_t node, i;
 
-    for (node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
+    for (uint32_t node = PHX__SELF + 1; n->beyond && node < n->capacity; node++) {
         const struct phx__names_of *of = &n->of[node];
-        for (i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
+        for (uint32_t i = names_from(of, first); !of->dead && i < of->count && of->at[i].first <= last; i++) {
             uint64_t epoch = of->at[i].epoch;
             if (epoch >= next)
                 next = epoch < NAMES_EPOCH_TOP ? epoch + 1 : epoch;
@@ -231,11 +224,10 @@ static int names_is_same(const struct phx__names *n, uint32_t node, const struct
                          uint32_t count)
 {
     struct phx__claim c;
-    uint32_t i;
 
     if ((node < n->capacity ? n->of[node].count : 0) != count)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         names_decode(card, i, &c);
         if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
             return 0;
@@ -257,18 +249,12 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
-    memset(n, 0, sizeof *n);
-    n->mem = mem;
-    n->ids = ids;
-    n->index.mem = mem;
-    n->index.ids = ids;
+    *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
 void phx__names_free(struct phx__names *n)
 {
-    uint32_t node;
-
-    for (node = 0; node < n->capacity; node++)
+    for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
     phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
@@ -279,7 +265,7 @@ void phx__names_free(struct phx__names *n)
 int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim want;
+    struct phx__claim want = { first, last, 0 };
     uint32_t i, gaps;
 
     if (first > last)
@@ -288,11 +274,8 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
         return PHX_ENOMEM;
     own = &n->of[PHX__SELF];
     i = names_from(own, first);
-    gaps = names_gaps(own, i, first, last);
-    if (gaps == 0)
+    if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
-    want.first = first;
-    want.last = last;
     want.epoch = names_next_epoch(n, first, last);
     if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
@@ -428,17 +411,10 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
-static int names_has(const struct phx__names_of *of, uint64_t name)
-{
-    uint32_t i = names_from(of, name);
-
-    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
-    uint32_t owner = PHX__NONE;
+    uint32_t owner = PHX__NONE, i;
     int err = 0;
 
     if (n->indexed != n->version)
@@ -446,7 +422,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
-    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+    } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
+               && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
@@ -460,9 +437,8 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
-    uint32_t i;
 
-    for (i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
+    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
     return epoch;

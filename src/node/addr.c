@@ -59,7 +59,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
     a->learnt = (uint8_t)((a->learnt & ((1u << i) - 1)) | (a->learnt >> 1 & ~0u << i));
 }
 
-/* 1 if it is new. */
+/* PHX__ADDR_NEW, or 0. */
 static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
@@ -69,45 +69,43 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
     if (phx__node_addr_add(a, at) <= 0)
         return 0;
     a->learnt = (uint8_t)(a->learnt | 1u << (a->count - 1));
-    a->changed = 1;
-    return 1;
+    return PHX__ADDR_NEW;
 }
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static void node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
-    uint32_t i;
+    int taught = 0;
 
-    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++) {
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++) {
         if (!phx__addr_is_any(at) || here->family != at->family)
             continue;
         mine = *at;
         memcpy(mine.ip, here->ip, sizeof mine.ip);
-        (void)node_addr_put(a, &mine);
+        taught |= node_addr_put(a, &mine);
     }
+    return taught;
 }
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static void node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
-    uint32_t i;
 
     if (phx__addr_is_local(here))
-        return;
+        return 0;
     memcpy(ip.b, here->ip, sizeof ip.b);
     host = phx__id_hash(&ip) ^ phx__map_mix(here->family);
-    for (i = 0; i < PHX__COUNT(a->here); i++)
+    for (uint32_t i = 0; i < PHX__COUNT(a->here); i++)
         if (a->here[i] == host)
-            return;
-    if (a->here_count > 0)
-        a->ops.moved(a->ops.ctx);
+            return 0;
     a->here[a->here_count++ % PHX__COUNT(a->here)] = host;
+    return a->here_count > 1 ? PHX__ADDR_MOVED : 0;
 }
 
 /* ---- What others see ------------------------------------------------------------------------- */
@@ -117,9 +115,8 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
-    uint32_t i;
 
-    for (i = 0; (at = a->ops.listener(a->ops.ctx, i)) != NULL; i++)
+    for (uint32_t i = 0; (at = a->listener(a->ctx, i)) != NULL; i++)
         if (phx__addr_is_any(at) ? here == NULL || at->family == here->family
                                  : here != NULL && node_addr_same_host(at, here))
             return at;
@@ -150,17 +147,16 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
-                              const struct phx_address *at)
+static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+                             const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
-    int seen = 0, known;
+    int seen = 0, known, agreed;
 
     for (; o < end; o++)
         seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
                 && !node_addr_same_host(&o->from, l->peer);
-    if (seen && node_addr_put(a, at))
-        a->ops.agreed(a->ops.ctx, at);
+    agreed = seen && node_addr_put(a, at) ? PHX__ADDR_NEW | PHX__ADDR_AGREED : 0;
     known = node_addr_find(a, at) < a->count;
     for (o = a->observation; o < end; o++) {
         if (phx__id_equal(&o->by, l->id))
@@ -169,12 +165,11 @@ static void node_addr_observe(struct phx__node_addr *a, const struct phx__node_a
             memset(o, 0, sizeof *o);
     }
     if (known)
-        return;
+        return agreed;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
-    mine->by = *l->id;
-    mine->from = *l->peer;
-    mine->at = *at;
+    *mine = (struct phx__observation){ *l->id, *l->peer, *at };
+    return 0;
 }
 
 /* Hundreds of nodes that start on one host need not ask for their ends. */
@@ -188,13 +183,11 @@ int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_l
                          const struct phx_address *here)
 {
     struct phx_address at;
+    int taught;
 
-    a->changed = 0;
     if (!node_addr_is_ip(here))
         return 0;
-    node_addr_here(a, here);
-    node_addr_moved(a, here);
-    if (node_addr_evidence(a, l, here, &at))
-        node_addr_observe(a, l, &at);
-    return a->changed;
+    taught = node_addr_here(a, here);
+    taught |= node_addr_moved(a, here);
+    return node_addr_evidence(a, l, here, &at) ? taught | node_addr_observe(a, l, &at) : taught;
 }

@@ -8,48 +8,38 @@ const char *phx_version(void)
     return PHX_VERSION;
 }
 
+static const struct phx_detector api_presets[] = {
+    /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
+    { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
+    /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
+    { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
+};
+
 /* size and version stand first in every version of the struct. */
 void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
     if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
         return;
     memset(cfg, 0, size);
+    if (size == sizeof *cfg && version == PHX_VERSION_NUMBER)
+        *cfg = (struct phx_config){
+            .cluster = "phoenix", .relay = 1, .same_host = 1, .log_level = PHX_LOG_INFO,
+            .max_message = 16u << 20, .window = 4u << 20, .hold_bytes = 16u << 20,
+            .max_links = 1024, .full_mesh = UINT32_MAX, .max_nodes = 65536, .max_dials = 64,
+            .max_accepts = 4096, .hop_limit = 16, .step_bytes = 256u << 10,
+            .dial_timeout_us = 5 * PHX__SECOND, .retry_min_us = 50 * PHX__MS,
+            .retry_max_us = 30 * PHX__SECOND, .detector = api_presets[PHX_PRESET_DEFAULT]
+        };
     cfg->size = size;
     cfg->version = version;
-    if (size != sizeof *cfg || version != PHX_VERSION_NUMBER)
-        return;
-    cfg->cluster = "phoenix";
-    cfg->relay = 1;
-    cfg->max_message = 16u << 20;
-    cfg->window = 4u << 20;
-    cfg->hold_bytes = 16u << 20;
-    cfg->max_links = 1024;
-    cfg->max_nodes = 65536;
-    cfg->max_dials = 64;
-    cfg->max_accepts = 4096;
-    cfg->hop_limit = 16;
-    cfg->step_bytes = 256u << 10;
-    cfg->dial_timeout_us = 5 * PHX__SECOND;
-    cfg->retry_min_us = 50 * PHX__MS;
-    cfg->retry_max_us = 30 * PHX__SECOND;
-    (void)phx_detector_preset(&cfg->detector, PHX_PRESET_DEFAULT);
-    cfg->same_host = 1;
-    cfg->log_level = PHX_LOG_INFO;
 }
 
 int phx_detector_preset(struct phx_detector *d, int preset)
 {
-    static const struct phx_detector presets[] = {
-        /* 90 s idle: many home routers and firewalls forget translations after 120 s, clouds after 240 s. */
-        { 2, 5 * PHX__SECOND, 90 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        { 2, 5 * PHX__SECOND, 200 * PHX__SECOND, 5 * PHX__SECOND, 5 * PHX__SECOND },
-        /* 1.7 s, most of it patience: for a loaded scheduler, a page fault, a packet sent again (200 ms). */
-        { 2, 400 * PHX__MS, 20 * PHX__SECOND, 800 * PHX__MS, 500 * PHX__MS },
-    };
-
-    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(presets))
+    if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(api_presets))
         return PHX_EINVAL;
-    *d = presets[preset];
+    *d = api_presets[preset];
     return 0;
 }
 
@@ -134,8 +124,7 @@ int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
     if ((err = api_config_check(cfg)) != 0)
         return err;
     phx__mem_init(&mem, cfg->alloc, cfg->mem_limit);
-    p = phx__mem_zero(&mem, sizeof *p);
-    if (p == NULL)
+    if ((p = phx__mem_zero(&mem, sizeof *p)) == NULL)
         return PHX_ENOMEM;
     p->mem = mem;
     if ((err = phx__node_step_open(p, cfg, now_us)) == 0) {
@@ -174,9 +163,7 @@ static int api_check(const phx *p, int valid, int in_order)
 {
     if (p == NULL || !valid)
         return PHX_EINVAL;
-    if (!in_order)
-        return PHX_ERANGE;
-    return p->leave.closing ? PHX_ECLOSED : 0;
+    return !in_order ? PHX_ERANGE : p->leave.closing ? PHX_ECLOSED : 0;
 }
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
@@ -215,8 +202,7 @@ int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    n = api_resolve(p, address, a, (int)PHX__LISTENERS);
-    if (n < 0)
+    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -261,15 +247,31 @@ int phx_advertise(phx *p, const char *address)
     return api_card_changed(p, phx__node_addr_add(&p->addr, &a));
 }
 
-int phx_join(phx *p, const char *address)
+/* The addresses of a hub: how many, or why none. */
+static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n = api_check(p, 1, 1);
+    int n = api_check(p, 1, 1);
 
     if (n == 0)
         n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
+    return n;
+}
+
+int phx_unjoin(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int n = api_hub(p, address, a);
+
+    return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
+}
+
+int phx_join(phx *p, const char *address)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+    int i, n = api_hub(p, address, a);
+
     if (n < 0)
         return n;
     for (i = 0; i < n; i++) {
@@ -293,13 +295,9 @@ int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err == 0)
-        err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS);
-    if (err == 0 && (dialer & PHX_ADOPT_TLS))
-        err = phx__node_keys_tls(&p->keys);
-    if (err == 0)
-        err = phx__os_adopt(&p->os, fd);
-    if (err != 0) {
+    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
+        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+        || (err = phx__os_adopt(&p->os, fd)) != 0) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -320,8 +318,7 @@ int phx_read_key(const char *path, void *out, size_t capacity)
 
     if (path == NULL || out == NULL)
         return PHX_EINVAL;
-    size = phx__os_read_file(path, bytes, sizeof bytes);
-    if (size < 0)
+    if ((size = phx__os_read_file(path, bytes, sizeof bytes)) < 0)
         return (int)size;
     if (phx__node_keys_check(bytes, (size_t)size) != 0 || (size_t)size > capacity)
         return PHX_EKEYSIZE;
@@ -442,9 +439,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    return api_card_changed(p, phx__names_release(&p->names, first, last));
+    return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)
@@ -454,8 +449,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
-    node = phx__names_owner(&p->names, name, NULL, &err);
-    if (node == PHX__NONE)
+    if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
         *out = p->ids.at[node];
@@ -498,19 +492,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
                    void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct phx_outgoing m;
-    struct iovec iov;
+    struct iovec iov = { (void *)data, size }; /* an iovec has no const, but nothing writes through it */
+    struct phx_outgoing m = { to, from, tag, 0, 0, &iov, 1, release, arg };
 
-    memset(&m, 0, sizeof m);
-    memcpy(&iov.iov_base, &data, sizeof data); /* an iovec has no const, but nothing writes through it */
-    iov.iov_len = size;
-    m.to = to;
-    m.from = from;
-    m.tag = tag;
-    m.iov = &iov;
-    m.iov_count = 1;
-    m.release = release;
-    m.arg = arg;
     return phx_sendv(p, &m);
 }
 
@@ -523,9 +507,8 @@ int phx_cast(phx *p, const struct phx_cast *c)
 {
     int valid = c != NULL && c->ranges_count > 0 && c->ranges != NULL && (c->data != NULL || c->size == 0);
     int err, in_order = 1;
-    size_t i;
 
-    for (i = 0; valid && i < c->ranges_count; i++)
+    for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
     err = api_check(p, valid, in_order);
     return err != 0 ? err : phx__post_multicast_send(&p->post, c);
@@ -563,11 +546,10 @@ void phx_self(const phx *p, struct phx_id *out)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
-    uint32_t node;
 
     if (!api_fills(p, out, capacity) || size != sizeof *out || version != PHX_VERSION_NUMBER)
         return 0;
-    for (node = 0; node < p->ids.size; node++)
+    for (uint32_t node = 0; node < p->ids.size; node++)
         if (phx__route_dest(&p->route, node) != NULL && n++ < capacity)
             phx__node_fill(p, node, &out[n - 1]);
     return n;
@@ -582,19 +564,12 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
-        memset(out, 0, sizeof *out);
-        out->handle = l->handle;
-        out->up = phx__node_serves(p, l);
-        out->dialer = l->dialer;
-        out->same_host = l->same_host;
-        out->monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer);
-        out->peer = l->id;
-        out->address = l->address;
-        out->since_us = l->since;
-        out->bytes_in = l->in.bytes;
-        out->bytes_out = l->out.bytes;
-        out->queued_bytes = phx__link_out_queued(l) + l->out.news.bytes;
-        out++;
+        *out++ = (struct phx_link){
+            .handle = l->handle, .up = phx__node_serves(p, l), .dialer = l->dialer, .same_host = l->same_host,
+            .monitor = l->state == PHX__LINK_UP && phx__detect_is_monitor(&p->detect, l->peer), .peer = l->id,
+            .address = l->address, .since_us = l->since, .bytes_in = l->in.bytes, .bytes_out = l->out.bytes,
+            .queued_bytes = phx__link_out_queued(l) + l->out.news.bytes
+        };
     }
     return n;
 }
@@ -604,19 +579,13 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     const struct phx__dest *d;
     struct phx_node at;
     size_t n = 0;
-    uint32_t node;
 
-    for (node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
+    for (uint32_t node = 1; api_fills(p, out, capacity) && node < p->ids.size; node++) {
         if ((d = phx__route_dest(&p->route, node)) == NULL || n++ >= capacity)
             continue;
         phx__node_fill(p, node, &at);
-        out->id = at.id;
-        out->next = at.next;
-        out->hops = at.hops;
-        out->seq = d->seq;
-        out->feasible_seq = d->feasible_seq;
-        out->feasible_hops = d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops;
-        out++;
+        *out++ = (struct phx_route){ at.id, at.next, at.hops, d->seq, d->feasible_seq,
+                                     d->feasible_hops == PHX__UNREACHABLE ? -1 : d->feasible_hops };
     }
     return n;
 }
@@ -624,12 +593,11 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
-    uint32_t i;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
     of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (i = 0; i < of->count && i < capacity; i++) {
+    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
         out[i].first = of->at[i].first;
         out[i].last = of->at[i].last;
     }

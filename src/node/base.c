@@ -5,13 +5,6 @@
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity)
-{
-    t->out = out;
-    t->capacity = capacity;
-    t->size = 0;
-}
-
 int phx__node_text_end(const struct phx__text *t)
 {
     if (t->capacity > 0)
@@ -47,14 +40,13 @@ static void node_text_number(struct phx__text *t, uint64_t v)
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++) {
+    for (; *format != 0; format++)
         if (format[0] == '%' && format[1] == 's')
             node_text_string(t, va_arg(ap, const char *)), format++;
         else if (format[0] == '%' && format[1] == 'u')
             node_text_number(t, va_arg(ap, uint64_t)), format++;
         else
             node_text_char(t, *format);
-    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -119,7 +111,7 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     }
     g->count += level < PHX_LOG_DEBUG;
     g->lines[g->used++] = (char)level;
-    phx__node_text_begin(&t, g->lines + g->used, BASE_LOG_LINE - 1);
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -196,12 +188,8 @@ void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
         s->at[l->peer].history = ++s->history_count;
     }
     past = &s->history[s->at[l->peer].history - 1];
-    past->node = l->peer;
-    past->heard_at = n->received_at + p->detect.stalled;
-    past->lost_at = p->now;
-    past->lost_error = reason;
-    if (p->now - l->since >= NODE_REST_MOST)
-        past->rests = 0;
+    *past = (struct phx__history){ n->received_at + p->detect.stalled, p->now, reason, l->peer,
+                                   p->now - l->since < NODE_REST_MOST ? past->rests : 0 };
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -270,9 +258,8 @@ uint64_t phx__node_clock(const phx *p)
  * were last timed. Slow ones, of which 16 do not fit, are timed from the first on. */
 #define BASE_CALLS_MOST 1024u
 
-uint32_t phx__node_calls(void *ctx, int share)
+uint32_t phx__node_calls(phx *p, int share)
 {
-    phx *p = ctx;
     struct phx__step *s = &p->step;
     uint64_t now = phx__node_clock(p), left, most;
     uint64_t time = p->detect.limits.interval_us / 40 * (uint64_t)share;
@@ -318,10 +305,8 @@ struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
     return NULL;
 }
 
-uint32_t phx__node_next(void *ctx, const struct phx_id *id)
+uint32_t phx__node_next(phx *p, const struct phx_id *id)
 {
-    const phx *p = ctx;
-
     return phx__route_next(&p->route, phx__id_find(&p->ids, id));
 }
 
@@ -334,11 +319,11 @@ int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out)
+uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 
-    if (!phx__node_card(ctx, node, &card))
+    if (!phx__node_card(p, node, &card))
         return 0;
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;

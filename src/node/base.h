@@ -5,12 +5,11 @@
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Text for people, at most capacity bytes with the final NUL. */
+/* Text for people, at most capacity bytes with the final NUL. It begins with size 0. */
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
 };
-PHX_PRIVATE void phx__node_text_begin(struct phx__text *t, char *out, size_t capacity);
 /* In a format %s is a string and %u a uint64_t; nothing else. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
@@ -32,7 +31,7 @@ PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *ou
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
 PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
-PHX_PRIVATE uint32_t phx__node_calls(void *ctx, int share); /* see `calls` in post/state.h */
+PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
@@ -40,7 +39,7 @@ PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
 /* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
 PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
-PHX_PRIVATE uint32_t phx__node_next(void *ctx, const struct phx_id *id); /* the next hop, or PHX__NONE */
+PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */
 
@@ -56,6 +55,6 @@ PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
 /* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
-PHX_PRIVATE uint32_t phx__node_addresses(void *ctx, uint32_t node, struct phx_address *out);
+PHX_PRIVATE uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out);
 
 #endif

@@ -43,9 +43,8 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
-    uint32_t node;
 
-    for (node = 1; node < p->ids.size; node++)
+    for (uint32_t node = 1; node < p->ids.size; node++)
         if (dead_is(p, node, heard) && p->route.table.at[node].since >= from)
             bytes += dead_cost(p, node);
     return bytes;
@@ -170,14 +169,13 @@ void phx__node_dead_note(phx *p)
 void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
-    uint32_t node;
 
     if (p->now < p->peers.dead_at)
         phx__route_plan(&p->route, p->peers.dead_at); /* the timer is that of other chores, too */
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         if (!phx__node_is_gone(p, node))
             continue;
         if (phx__route_is_forgettable(&p->route, node))

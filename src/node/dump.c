@@ -59,7 +59,6 @@ static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_item(d, "\n{\"id\":", &n.id);
@@ -69,7 +68,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (i = 0; i < of->count; i++)
+    for (uint32_t i = 0; i < of->count; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
     phx__node_text_put(&d->t, "]}");
 }
@@ -127,7 +126,6 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     const struct phx__names_of *of = phx__node_names(d->p, node);
     char id[PHX_ID_TEXT];
     struct phx_node n;
-    uint32_t i;
 
     phx__node_fill(d->p, node, &n);
     dump_id(d, "  ", &n.id);
@@ -135,7 +133,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
+    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
         phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
                            of->at[i].last);
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
@@ -161,32 +159,23 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_dot_link(struct dump *d, uint32_t node)
-{
-    if (phx__node_link(d->p, node) != NULL)
-        dump_dot_edge(d, PHX__SELF, node, "");
-}
-
 static void dump_dot(struct dump *d)
 {
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
-    dump_each(d, 1, dump_dot_link);
+    for (uint32_t node = 1; node < d->p->ids.size; node++)
+        if (phx__node_link(d->p, node) != NULL)
+            dump_dot_edge(d, PHX__SELF, node, "");
     dump_each(d, 1, dump_dot_seen);
     phx__node_text_put(&d->t, "}\n");
 }
 
 int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d;
+    struct dump d = { { out, capacity, 0 }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
-    phx__node_text_begin(&d.t, out, capacity);
-    d.p = p;
-    if (format == PHX_DUMP_JSON)
-        dump_json(&d);
-    else
-        dump_dot(&d);
+    (format == PHX_DUMP_JSON ? dump_json : dump_dot)(&d);
     return phx__node_text_end(&d.t);
 }

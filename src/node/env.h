@@ -9,14 +9,14 @@ struct phx__node_env {
     struct phx__ids *ids;
     struct phx__timers *timers;
     int hop_limit, relay;
-    void *ctx; /* of these functions, and of the brain's own */
+    phx *ctx; /* of these functions, and of the brain's own */
     /* The next hop towards this id, or PHX__NONE. */
-    uint32_t (*way)(void *ctx, const struct phx_id *id);
-    /* Queues a frame for this neighbour (PHX__NONE: nobody); its writer has room for the largest of its type.
-     * Unless it is urgent, it is not added to a long queue. 1 if there was a link to queue it on. */
-    int (*send)(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
+    uint32_t (*way)(phx *ctx, const struct phx_id *id);
+    /* Queues a frame for this neighbour (PHX__NONE: nobody), made by phx__wire_link_put. Only a SUSPECT is
+     * added to a long queue. 1 if there was a link to queue it on. */
+    int (*send)(phx *ctx, uint32_t nbr, int type, int flags, int hops, const void *body);
     /* 1, and which life of a node is known, and its number (NULL: not asked for); or 0. */
-    int (*life)(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
+    int (*life)(phx *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq);
 };
 
 #endif

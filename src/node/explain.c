@@ -38,9 +38,8 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
 static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
-    uint32_t i;
 
-    for (i = 0; i < of->count && i < EXPLAIN_MANY; i++)
+    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
         phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
@@ -130,9 +129,8 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
-    uint32_t i;
 
-    for (i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
+    for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
         phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
     }
@@ -140,7 +138,7 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t;
+    struct phx__text t = { out, capacity, 0 };
     struct phx_node n;
     uint32_t i;
 
@@ -149,7 +147,6 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
     i = phx__id_find(&p->ids, node);
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
-    phx__node_text_begin(&t, out, capacity);
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
     explain_names(&t, p, i);

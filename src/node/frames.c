@@ -7,6 +7,7 @@
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
+#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -33,29 +34,24 @@ static void frames_end(phx *p, struct phx__link *l, const struct phx__writer *w)
         frames_break(p, l);
 }
 
-int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     struct phx__writer w;
 
-    if (l == NULL || (!urgent && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, frame->capacity, &w) != 0)
+    if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
+        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
         return 0;
-    phx__buf_put_bytes(&w, frame->data, frame->size);
+    phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
     return 1;
 }
 
 static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
-    struct phx__card_part c;
+    struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
 
-    c.id = e->id;
-    c.incarnation = e->incarnation;
-    c.version = e->card_version;
-    c.total = e->card_size;
     for (c.offset = 0; c.offset < c.total; c.offset += c.size) {
         struct phx__link *l;
         c.data = e->card + c.offset;
@@ -93,17 +89,16 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
-    uint32_t i;
     size_t start;
 
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (entries[i].card != NULL && entries[i].card_size > FRAMES_CARD_INLINE
             && frames_send_card(p, nbr, &entries[i]) != 0)
             return PHX_ENOMEM;
     if ((l = frames_begin(p, nbr, bytes, &w)) == NULL)
         return PHX_ENOMEM;
     start = phx__wire_route_begin_update(&w);
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct phx__entry e = entries[i];
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
@@ -115,9 +110,8 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
     return 0;
 }
 
-static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
+static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
     uint32_t first, n;
     size_t bytes;
@@ -136,43 +130,30 @@ static void frames_update(void *ctx, uint32_t nbr, const struct phx__entry *entr
         phx__link_out_named(l, p->names.index.cost);
 }
 
-static size_t frames_room(void *ctx, uint32_t nbr)
+static size_t frames_room(phx *p, uint32_t nbr)
 {
-    const phx *p = ctx;
     const struct phx__link *l = phx__node_link(p, nbr);
 
     return l != NULL ? phx__link_out_room(&p->set, l) : SIZE_MAX;
 }
 
-static void frames_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+static void frames_request(phx *p, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
-    phx *p = ctx;
-    const struct phx__dest *d = phx__route_dest(&p->route, node);
-    struct phx__request q;
-    struct phx__writer w;
-    struct phx__link *l = frames_begin(p, nbr, 64, &w);
+    struct phx__request q = { p->ids.at[node], phx__route_dest(&p->route, node)->incarnation, seq };
 
-    if (l == NULL || d == NULL || phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        return; /* it is repeated */
-    q.id = p->ids.at[node];
-    q.incarnation = d->incarnation;
-    q.seq = seq;
-    phx__wire_link_put(&w, PHX__REQUEST, 0, hops, &q);
-    frames_end(p, l, &w);
+    (void)phx__node_frames_send(p, nbr, PHX__REQUEST, 0, hops, &q); /* it is repeated */
 }
 
 static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 {
-    struct phx__beat b;
+    struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
     int monitor;
 
     if (l == NULL)
         return;
-    memset(&b, 0, sizeof b);
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
-    b.echo_ms = echo_ms;
     phx__route_fill_beat(&p->route, node, &b);
     flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
@@ -181,50 +162,35 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 }
 
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
-void phx__node_frames_beat(void *ctx, uint32_t node, int flags)
+void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    phx *p = ctx;
-
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* Where a SUMMARY that begins with this node ends. */
-static uint32_t frames_summary_end(const phx *p, uint32_t node)
-{
-    uint32_t n = 0;
-
-    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
-        n += phx__route_dest(&p->route, node) != NULL;
-    return node;
-}
-
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(void *ctx, uint32_t nbr, int reply)
+static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
-    phx *p = ctx;
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
-        uint32_t end = frames_summary_end(p, node);
-        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
+        uint32_t end = node, lines = 0;
         size_t start;
+        int flags;
         if (l == NULL)
             return; /* the next digest asks again */
+        for (; end < p->ids.size && lines < FRAMES_SUMMARY_LINES; end++)
+            lines += phx__route_dest(&p->route, end) != NULL;
+        flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
-            struct phx__summary_line s;
-            if (d == NULL)
-                continue;
-            s.id = p->ids.at[node];
-            s.incarnation = d->incarnation;
-            s.seq = d->seq;
-            s.hops = d->hops;
-            phx__wire_route_put_summary_line(&w, &s);
+            if (d != NULL)
+                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
+                                                     d->incarnation, d->seq, d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -233,15 +199,12 @@ static void frames_summary(void *ctx, uint32_t nbr, int reply)
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
-    const struct phx__route_ops own = { p, frames_update, frames_room, frames_request, phx__node_frames_beat,
-                                        frames_summary };
-
-    *ops = own;
+    *ops = (struct phx__route_ops){ p, frames_update, frames_room, frames_request, phx__node_frames_beat,
+                                    frames_summary };
 }
 
-int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
     size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
@@ -258,8 +221,7 @@ int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int
 static void frames_drop_card(phx *p, struct phx__link *l)
 {
     phx__mem_put(&p->mem, l->card.data, l->card.capacity);
-    l->card.data = NULL;
-    l->card.total = l->card.size = l->card.capacity = 0;
+    memset(&l->card, 0, sizeof l->card);
 }
 
 static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
@@ -270,10 +232,8 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     if (c.offset == 0) {
         frames_drop_card(p, l);
-        l->card.total = c.total;
-        l->card.id = c.id;
-        l->card.version = c.version;
-        l->card.incarnation = c.incarnation;
+        l->card = (struct phx__link_card){ .total = c.total, .id = c.id, .version = c.version,
+                                           .incarnation = c.incarnation };
     }
     if (l->card.total == 0 || c.offset != l->card.size || c.total != l->card.total
         || c.version != l->card.version || c.incarnation != l->card.incarnation
@@ -406,18 +366,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     return 0;
 }
 
-/* A summary begins. Few bytes ask for a whole table: not more often than it could be of use. An answer is
- * taken only after a question of ours: it is work for us, and has us send what the peer says it lacks. */
-static void frames_begin_summary(phx *p, struct phx__link *l, int reply)
-{
-    l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
-    if (!l->summary.taken)
-        return;
-    l->summary.asked &= !reply;
-    l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
-    phx__route_summary_begin(&p->route);
-}
-
+/* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
+ * question of ours: it is work for us, and has us send what the peer says it lacks. */
 static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
@@ -427,7 +377,12 @@ static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__fram
 
     phx__buf_reader_init(&r, f->body, f->size);
     if (!l->summary.open)
-        frames_begin_summary(p, l, reply);
+        l->summary.taken = reply ? l->summary.asked : p->now >= l->summary.at && frames_room(p, l->peer) > 0;
+    if (!l->summary.open && l->summary.taken) {
+        l->summary.asked &= !reply;
+        l->summary.at = reply ? l->summary.at : p->now + PHX__SECOND;
+        phx__route_summary_begin(&p->route);
+    }
     while ((got = phx__wire_route_next_summary_line(&r, &s)) > 0 && frames_is_plausible(l, &s.id, s.hops))
         if (l->summary.taken)
             phx__route_summary_line(&p->route, l->peer, &s);

@@ -18,7 +18,6 @@
  * once, and waits for the heir as for its own messages, for as long as its drain lasts. */
 #include "node/handover.h"
 
-#define HANDOVER_FRAME 96u /* bytes of a HAND frame, header included, at most */
 /* The heir's card needs the time of a flood; a node that leaves should not wait long if a relay was lost. */
 #define HANDOVER_WAIT_MIN (200 * PHX__MS)
 #define HANDOVER_WAIT_MAX (2 * PHX__SECOND)
@@ -29,10 +28,8 @@
 static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
-    uint32_t i;
-
     *out = *range;
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (heir != NULL && !phx__id_equal(&it->heir, heir))
             continue;
@@ -86,9 +83,7 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
 
 void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
-    uint32_t i;
-
-    for (i = h->count; i > 0; i--)
+    for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
@@ -122,9 +117,7 @@ void phx__node_handover_end(struct phx__node_handover *h)
 int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
-    memset(h, 0, sizeof *h);
-    h->env = *env;
-    h->ops = *ops;
+    *h = (struct phx__node_handover){ .env = *env, .ops = *ops };
     return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
@@ -158,45 +151,26 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
-    uint8_t data[HANDOVER_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__HAND, 0, hops, hand);
-    (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), &w, 0);
-}
-
-static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
-{
-    struct phx__hand out;
-
-    if (!h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
-        return;
-    out.target = it->heir;
-    out.giver = h->env.ids->at[PHX__SELF];
-    out.first = it->range.first;
-    out.last = it->range.last;
-    out.epoch = it->epoch;
-    handover_send(h, &out, h->env.hop_limit);
+    if (hops > 0)
+        (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
     phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
-            handover_ask(h, it);
+            struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
+                                      it->epoch };
+            if (h->env.life(h->env.ctx, PHX__SELF, &hand.incarnation, NULL))
+                handover_send(h, &hand, h->env.hop_limit);
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
-        if (it->at < next)
-            next = it->at;
+        next = PHX__MIN(it->at, next);
     }
     phx__timer_set(h->env.timers, h->timer, next);
 }
@@ -205,10 +179,9 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
-    uint32_t i;
     int same = 0;
 
-    for (i = 0; i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         const struct phx__node_handover_item *it = &h->at[i];
         if (it->range.first > range->last || range->first > it->range.last)
             continue;
@@ -222,7 +195,6 @@ static int handover_check_others(const struct phx__node_handover *h, const struc
 int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
-    struct phx__node_handover_item *it;
     struct phx_range own;
     int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
@@ -234,14 +206,10 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
         return err > 0 ? 0 : err;
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
-    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *it) != 0)
+    if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *h->at) != 0)
         return PHX_ENOMEM;
-    it = &h->at[h->count++];
-    it->range = range;
-    it->heir = h->env.ids->at[heir];
-    it->epoch = epoch;
-    it->at = now;
-    it->wait = HANDOVER_WAIT_MIN;
+    h->at[h->count++] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now,
+                                                          HANDOVER_WAIT_MIN };
     phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }
@@ -250,7 +218,7 @@ int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range
 
 static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
-    struct phx_range part[HANDOVER_STRETCHES], range;
+    struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
     uint64_t incarnation;
     int i, n;
@@ -258,8 +226,6 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
     if (giver == PHX__NONE || giver == PHX__SELF
         || !h->env.life(h->env.ctx, giver, &incarnation, NULL) || incarnation != hand->incarnation)
         return;
-    range.first = hand->first;
-    range.last = hand->last;
     n = handover_held(h, giver, range, hand->epoch, part, HANDOVER_STRETCHES);
     for (i = 0; i < n && h->ops.take(h->env.ctx, &part[i], &hand->giver); i++)
         continue;

@@ -5,12 +5,12 @@
 
 struct phx__node_handover_ops {
     /* The first stretch of *range that node holds by a claim up to this epoch: 1 and *out; 0; PHX_ENOMEM. */
-    int (*held)(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+    int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                 struct phx_range *out);
-    void (*release)(void *ctx, const struct phx_range *range);
+    void (*release)(phx *ctx, const struct phx_range *range);
     /* Assumes the names and tells the host, which may call anything. 0: this node takes no more. */
-    int (*take)(void *ctx, const struct phx_range *range, const struct phx_id *giver);
-    void (*end)(void *ctx, uint32_t ranges); /* so many ranges have lost their heir */
+    int (*take)(phx *ctx, const struct phx_range *range, const struct phx_id *giver);
+    void (*end)(phx *ctx, uint32_t ranges); /* so many ranges have lost their heir */
 };
 struct phx__node_handover_item {
     struct phx_range range;

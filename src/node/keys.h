@@ -5,12 +5,12 @@
 
 #define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
-    void *ctx;
+    phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
-    void (*changed)(void *ctx, const struct phx_key *keys, uint32_t count);
-    int (*open_tls)(void *ctx, int files); /* with the host's certificate files, or without */
-    int (*local)(void *ctx, int handle, struct phx_address *out); /* our end of a stream */
-    int (*random)(void *ctx, void *out, size_t size);
+    void (*changed)(phx *ctx, const struct phx_key *keys, uint32_t count);
+    int (*open_tls)(phx *ctx, int files); /* with the host's certificate files, or without */
+    int (*local)(phx *ctx, int handle, struct phx_address *out); /* our end of a stream */
+    int (*random)(phx *ctx, void *out, size_t size);
 };
 struct phx__node_keys {
     struct phx__mem *mem;

@@ -43,9 +43,8 @@ static struct phx__link *links_new(phx *p)
 static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
 
-    for (i = 0; l->queued && i < s->writer_count; i++) {
+    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
         if (s->writers[i] != l->slot)
             continue;
         s->writers[i] = s->writers[--s->writer_count];
@@ -68,8 +67,7 @@ static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
-        err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us);
-        if (err == 0)
+        if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);
     }
@@ -152,8 +150,7 @@ static void links_resume_parked(phx *p, const struct phx__link *decided)
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
-        err = phx__link_hello_resume(&p->set, l);
-        if (err != 0 && err != PHX_EAGAIN)
+        if ((err = phx__link_hello_resume(&p->set, l)) != 0 && err != PHX_EAGAIN)
             phx__node_links_close(p, l, err, 1);
         else
             (void)links_watch(p, l);
@@ -173,14 +170,11 @@ static void links_authenticated(phx *p, struct phx__link *l)
 static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
-    struct phx__deferred_dial *d;
 
-    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1, sizeof *d))
+    if (phx__mem_grow(&p->mem, &s->deferred, &s->deferred_capacity, s->deferred_count + 1,
+                      sizeof *s->deferred) != 0)
         return PHX_ENOMEM;
-    d = &s->deferred[s->deferred_count++];
-    d->attempt = attempt;
-    d->expect = expect;
-    d->to = *to;
+    s->deferred[s->deferred_count++] = (struct phx__deferred_dial){ attempt, expect, *to };
     return 0;
 }
 
@@ -306,13 +300,12 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
-    uint32_t i;
 
     if (room_at > p->now) {
         links_look_again(p, room_at);
         return;
     }
-    for (i = 0; i < 2 * PHX__LISTENERS; i++) {
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
         struct phx__listener *at = &p->listeners.at[i];
         if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
             links_look_again(p, p->now + LINKS_PAUSE);
@@ -403,8 +396,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle);
-    if (err == 0)
+    if ((err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
@@ -414,9 +406,7 @@ static void links_open_companion(phx *p, int listener)
 
 void phx__node_links_retry_listeners(phx *p)
 {
-    int i;
-
-    for (i = 0; i < p->listeners.count; i++)
+    for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
     links_resume_listeners(p);
     (void)links_keep_room(p, 0);
@@ -491,9 +481,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         if (err == PHX_EMFILE && links_make_room(p))
             err = phx__node_os(p)->dial(p->os.world, to, &handle);
     }
-    if (err == 0)
-        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
-    if (err == 0) {
+    if (err == 0 && (err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l)) == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
@@ -518,9 +506,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err == 0)
-        err = phx__os_adopt(&p->os, handle);
-    if (err != 0) {
+    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -563,10 +549,9 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
 void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
-    uint32_t i;
     int err;
 
-    for (i = 0; i < s->deferred_count && !p->step.free_later; i++) {
+    for (uint32_t i = 0; i < s->deferred_count && !p->step.free_later; i++) {
         struct phx__deferred_dial d = s->deferred[i]; /* more may come, and move them */
         if (d.attempt == PHX__NONE)
             continue;
@@ -578,9 +563,8 @@ void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    phx *p = ctx;
     int err;
 
     if (to->family == PHX_OTHER)
@@ -591,9 +575,8 @@ int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect, const str
     return err;
 }
 
-void phx__node_links_abandon(void *ctx, uint32_t attempt)
+void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    phx *p = ctx;
     struct phx__link *l;
     uint32_t i, slot = 0;
 
@@ -611,9 +594,8 @@ void phx__node_links_abandon(void *ctx, uint32_t attempt)
 int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
-    int err;
+    int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
 
-    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -671,8 +653,7 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
-    old = phx__node_link(p, node);
-    if (old == NULL && !l->dialer && phx__node_door_is_full(p, node))
+    if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
         return err;
@@ -749,10 +730,18 @@ static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
+    char at[PHX_ADDRESS_TEXT];
+    int taught;
 
-    if (!phx__node_addr_is_idle(&p->addr, &link) && links_here(p, l, &here)
-        && phx__node_addr_learn(&p->addr, &link, &here))
-        p->news.card_stale = 1;
+    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+        return;
+    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    p->news.card_stale |= taught & PHX__ADDR_NEW;
+    if (taught & PHX__ADDR_MOVED)
+        phx__dial_moved(&p->dial);
+    if (taught & PHX__ADDR_AGREED)
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
+                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
 }
 
 static int links_up(phx *p, struct phx__link *l)
@@ -920,9 +909,7 @@ void phx__node_links_write(phx *p)
 
 int phx__node_links_can_write(const phx *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->links.writer_count; i++) {
+    for (uint32_t i = 0; i < p->links.writer_count; i++) {
         const struct phx__link *l = p->links.at[p->links.writers[i]];
         if (l != NULL && (!l->out.full || l->end.broken))
             return 1;
@@ -961,8 +948,7 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
 
     if (!phx__node_serves(p, l))
         return 0;
-    n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget);
-    if (n > 0)
+    if ((n = phx__post_sched_pull(&p->post, l->peer, &l->out.stream, budget)) > 0)
         phx__detect_used(&p->detect, l->peer, p->now);
     return n;
 }

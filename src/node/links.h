@@ -10,9 +10,9 @@ PHX_PRIVATE int phx__node_links_listen(phx *p, struct phx_address *a);
 PHX_PRIVATE void phx__node_links_retry_listeners(phx *p); /* PHX__TIMER_ACCEPT */
 
 /* For dial. */
-PHX_PRIVATE int phx__node_links_dial(void *ctx, uint32_t attempt, uint32_t expect,
+PHX_PRIVATE int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect,
                                      const struct phx_address *to);
-PHX_PRIVATE void phx__node_links_abandon(void *ctx, uint32_t attempt);
+PHX_PRIVATE void phx__node_links_abandon(phx *p, uint32_t attempt);
 PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 

@@ -176,11 +176,11 @@ struct phx {
 PHX_PRIVATE int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
                                     const uint8_t *raw, size_t raw_size);
 PHX_PRIVATE void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops);
-PHX_PRIVATE void phx__node_frames_beat(void *ctx, uint32_t node, int flags);
+PHX_PRIVATE void phx__node_frames_beat(phx *p, uint32_t node, int flags);
 PHX_PRIVATE void phx__node_frames_charge_names(phx *p); /* the frame that is handled changes owners */
 /* See `send` in node/env.h. */
-PHX_PRIVATE int phx__node_frames_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent);
-PHX_PRIVATE int phx__node_frames_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
+PHX_PRIVATE int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, const void *body);
+PHX_PRIVATE int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap);
 
 /* door.c: when there is room for a stranger's link (0: now); descriptors have run out; is there no room for a
  * link that this node, or PHX__NONE, dialled; the link that goes, as there are too many of strangers or in

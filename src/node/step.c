@@ -152,7 +152,10 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 static int step_write_card(phx *p)
 {
     const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
-    struct phx__card head;
+    struct phx__card head = {
+        .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+    };
     struct phx__writer w;
     size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
     uint8_t *data = phx__mem_get(&p->mem, size);
@@ -160,13 +163,8 @@ static int step_write_card(phx *p)
 
     if (data == NULL)
         return PHX_ENOMEM;
-    memset(&head, 0, sizeof head);
-    head.flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0));
-    head.window = (uint32_t)p->cfg.window;
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
-    head.address_count = p->addr.count;
     memcpy(head.address, p->addr.at, sizeof head.address);
-    head.claim_count = mine->count;
     phx__buf_writer_init(&w, data, size);
     phx__wire_route_put_card(&w, &head, mine->at);
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
@@ -242,8 +240,7 @@ static int step_read_card(phx *p, uint32_t node)
 
     if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
-    changed = phx__names_set(&p->names, node, &card);
-    if (changed < 0)
+    if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
@@ -269,12 +266,6 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
-/* Does a goodbye count? Its owner has said it over our link, or there is no link and no way to the owner. */
-static int step_has_left(const phx *p, uint32_t node, const struct phx__dest *d)
-{
-    return d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL);
-}
-
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -287,7 +278,8 @@ static int step_changed(phx *p, uint32_t node)
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
-    left = says && step_has_left(p, node, d);
+    /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
+    left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
@@ -314,13 +306,11 @@ static int step_changed(phx *p, uint32_t node)
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
 static void step_late(phx *p)
 {
-    uint32_t node;
-
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
     p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
     p->news.card_late = p->news.owner_late = 0;
-    for (node = 1; node < p->ids.size; node++) {
+    for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
         int changed = phx__names_dead(&p->names, node, failed);
         p->news.card_stale |= changed > 0;
@@ -333,11 +323,6 @@ static int step_has_news(const phx *p)
 {
     return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
-}
-
-static int step_has_to_tell(const phx *p)
-{
-    return p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0;
 }
 
 static void step_settle(phx *p)
@@ -466,7 +451,7 @@ static void step_tell_others(phx *p, int all)
     }
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if (step_has_to_tell(p)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }
@@ -602,15 +587,13 @@ static void step_init(phx *p)
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
-    int err = 0;
+    int err;
 
     step_init(p);
     p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else
-        err = phx__os_init(&p->os, &p->mem);
-    if (err != 0)
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
     p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);

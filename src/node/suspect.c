@@ -11,7 +11,6 @@
  * for the moment in which routing is still at work, or has lost something. */
 #include "node/suspect.h"
 
-#define SUSPECT_FRAME 64u /* bytes of a SUSPECT or PROBE frame, header included, at most */
 #define SUSPECT_PROBES 2u /* how many nodes are asked about a node that was lost */
 /* A number this far above the one we know is nonsense. An owner jumps further: see route_request_self. */
 #define SUSPECT_AHEAD 4096u
@@ -20,11 +19,7 @@ void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_
                             struct phx__rnd *rnd, const struct phx_detector *limits,
                             const struct phx__node_suspect_ops *ops)
 {
-    memset(s, 0, sizeof *s);
-    s->env = *env;
-    s->ops = *ops;
-    s->rnd = rnd;
-    s->limits = limits;
+    *s = (struct phx__node_suspect){ .env = *env, .ops = *ops, .rnd = rnd, .limits = limits };
     phx__map_init(&s->places, env->mem);
 }
 
@@ -93,39 +88,22 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
     uint32_t i, nbr;
 
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__SUSPECT, 0, hops, r);
     for (i = 0; (nbr = s->ops.neighbour(s->env.ctx, i)) != PHX__NONE; i++)
         if (nbr == node || from == PHX__NONE
             || (nbr != from && !s->ops.is_adjacent(s->env.ctx, nbr, from)))
-            (void)s->env.send(s->env.ctx, nbr, &w, 1);
+            (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
 void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
-    struct phx__suspect r;
+    struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
     if (!s->env.life(s->env.ctx, node, &r.incarnation, &r.seq))
         return;
-    r.id = s->env.ids->at[node];
-    r.accuser = s->env.ids->at[PHX__SELF];
     suspect_note_rumour(s, node, &r, now);
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
-}
-
-/* A new number says that we live, and the neighbour that asks gets it at once. */
-static void suspect_refute(struct phx__node_suspect *s, uint32_t from, const struct phx__suspect *r)
-{
-    struct phx__request q;
-
-    q.id = r->id;
-    q.incarnation = r->incarnation;
-    q.seq = r->seq + 1;
-    s->ops.refute(s->env.ctx, from, &q);
 }
 
 int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
@@ -141,8 +119,9 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     if (node == PHX__NONE || !s->env.life(s->env.ctx, node, &incarnation, &seq)
         || r.incarnation != incarnation || r.seq < seq)
         return 0; /* of another life, or refuted */
-    if (node == PHX__SELF) {
-        suspect_refute(s, from, &r);
+    if (node == PHX__SELF) { /* a new number says that we live, and the neighbour that asks gets it at once */
+        struct phx__request q = { r.id, r.incarnation, r.seq + 1 };
+        s->ops.refute(s->env.ctx, from, &q);
     } else if (node != from && r.seq - seq < SUSPECT_AHEAD
                && !suspect_is_old(s, node, &r, now)
                && s->ops.accuse(s->env.ctx, node, phx__id_find(s->env.ids, &r.accuser))) {
@@ -170,37 +149,22 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-static int suspect_send_probe(struct phx__node_suspect *s, uint32_t nbr, const struct phx__probe *b,
-                              int flags, int hops)
-{
-    uint8_t data[SUSPECT_FRAME];
-    struct phx__writer w;
-
-    if (hops < 1)
-        return 0;
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__PROBE, flags, hops, b);
-    return s->env.send(s->env.ctx, nbr, &w, 0);
-}
-
 void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
-    struct phx__probe b;
+    struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
 
     while (s->ops.neighbour(s->env.ctx, n) != PHX__NONE)
         n++;
     if (n == 0)
         return;
-    b.subject = s->env.ids->at[node];
-    b.asker = s->env.ids->at[PHX__SELF];
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
         if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
             continue;
         b.target = s->env.ids->at[nbr];
-        sent += (uint32_t)suspect_send_probe(s, nbr, &b, 0, s->env.hop_limit);
+        sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
     }
 }
 
@@ -221,13 +185,13 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
     } else if (mine && node == PHX__SELF) {
         b.target = b.asker;
         way = s->env.way(s->env.ctx, &b.asker);
-        (void)suspect_send_probe(s, way == PHX__NONE ? from : way, &b, PHX__PROBE_ANSWER,
-                                 s->env.hop_limit);
-    } else if (s->env.relay) {
+        (void)s->env.send(s->env.ctx, way == PHX__NONE ? from : way, PHX__PROBE, (int)PHX__PROBE_ANSWER,
+                          s->env.hop_limit, &b);
+    } else if (s->env.relay && f->hops > 1) {
         if (mine)
             b.target = b.subject;
         way = s->env.way(s->env.ctx, &b.target);
-        (void)suspect_send_probe(s, way, &b, mine ? 0 : f->flags, f->hops - 1);
+        (void)s->env.send(s->env.ctx, way, PHX__PROBE, mine ? 0 : f->flags, f->hops - 1, &b);
     }
     return 0;
 }

@@ -6,13 +6,13 @@
 #include "wire/route.h"
 
 struct phx__node_suspect_ops {
-    uint32_t (*neighbour)(void *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(void *ctx, uint32_t nbr); /* it has announced a pause */
-    int (*is_adjacent)(void *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
+    uint32_t (*neighbour)(phx *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
+    int (*is_busy)(phx *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_adjacent)(phx *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
-    int (*accuse)(void *ctx, uint32_t node, uint32_t accuser);
-    void (*alive)(void *ctx, uint32_t node);
-    void (*refute)(void *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
+    int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
+    void (*alive)(phx *ctx, uint32_t node);
+    void (*refute)(phx *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
 };
 struct phx__node_suspect_rumour { /* the last one about a node */
     uint64_t incarnation, at; /* about which life, when */

@@ -16,39 +16,23 @@
  * One of them may lie about itself and those behind it: a trace is for people, and no room acts upon it. */
 #include "node/trace.h"
 
-#define TRACE_FRAME 64u /* bytes of a TRACE frame, header included, at most */
 #define TRACE_PATIENCE (5 * PHX__SECOND) /* silent links are detected by then: the network is another one */
 #define TRACE_MAX 16u /* under way at once: each waits for up to 255 answers, and each answer searches all */
 /* Answers for others: 64 a second, and as many at once. */
 #define TRACE_EACH (PHX__SECOND / 64)
 #define TRACE_BURST PHX__SECOND
 
-static void trace_send(struct phx__node_trace *t, uint32_t nbr, const struct phx__trace *q, int flags,
-                       int hops)
-{
-    uint8_t data[TRACE_FRAME];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_link_put(&w, PHX__TRACE, flags, hops, q);
-    (void)t->env.send(t->env.ctx, nbr, &w, 0);
-}
-
 static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it, int upto, uint64_t now)
 {
-    struct phx__trace q;
+    struct phx__trace q = { it->out.target, t->env.ids->at[PHX__SELF], it->key, 0, 0, 0 };
     uint32_t next = t->env.way(t->env.ctx, &it->out.target);
 
-    memset(&q, 0, sizeof q);
-    q.target = it->out.target;
-    q.source = t->env.ids->at[PHX__SELF];
-    q.key = it->key;
     while (it->asked < upto) {
         it->hops[it->asked].rtt_us = UINT64_MAX;
         it->hops[it->asked].hops = -1;
         it->sent_at[it->asked] = now;
         q.number = (uint8_t)++it->asked;
-        trace_send(t, next, &q, 0, it->asked);
+        (void)t->env.send(t->env.ctx, next, PHX__TRACE, 0, it->asked, &q);
     }
 }
 
@@ -100,18 +84,16 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
-    uint32_t i;
 
-    for (i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
+    for (uint32_t i = t->count; i > 0; i--) { /* what a callback begins is behind, and has set the timer */
         struct phx__node_trace_item *it = &t->at[i - 1];
         if (it->asked == 0)
             trace_begin(t, it, now);
         if (trace_is_whole(it) || it->until <= now)
             trace_finish(t, i - 1, it->out.result);
     }
-    for (i = 0; i < t->count; i++)
-        if (t->at[i].until < next)
-            next = t->at[i].until;
+    for (uint32_t i = 0; i < t->count; i++)
+        next = PHX__MIN(t->at[i].until, next);
     phx__timer_set(t->env.timers, t->timer, next);
 }
 
@@ -124,10 +106,8 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
     if (a->number > it->asked || hop->rtt_us != UINT64_MAX
         || (a->distance == 0) != phx__id_equal(&a->source, &it->out.target))
         return;
-    hop->id = a->source;
-    hop->rtt_us = now - it->sent_at[a->number - 1];
-    hop->hops = a->distance == PHX__UNREACHABLE ? -1 : a->distance;
-    hop->why = a->why;
+    *hop = (struct phx_hop){ a->source, now - it->sent_at[a->number - 1],
+                             a->distance == PHX__UNREACHABLE ? -1 : a->distance, a->why };
     if (hop->hops <= 0 && (it->end == 0 || a->number < it->end)) {
         it->end = a->number;
         it->out.result = hop->hops == 0 ? PHX_OK : PHX_EUNREACH;
@@ -143,17 +123,14 @@ static void trace_take(struct phx__node_trace *t, struct phx__node_trace_item *i
 
 int phx__node_trace_add(struct phx__node_trace *t, const struct phx_id *target, uint64_t token, uint64_t now)
 {
-    struct phx__node_trace_item it;
+    /* The next step begins it: only then is the time known. */
+    struct phx__node_trace_item it = { .out = { .target = *target, .token = token }, .until = now };
 
     if (t->ops.distance(t->env.ctx, phx__id_find(t->env.ids, target)) < 0)
         return PHX_ENOTFOUND;
     if (t->count == TRACE_MAX)
         return PHX_ELIMIT;
-    memset(&it, 0, sizeof it);
-    it.out.target = *target;
-    it.out.token = token;
-    it.until = now; /* the next step begins it: only then is the time known */
-    if (t->ops.random(t->env.ctx, &it.key) != 0)
+    if (t->ops.random(t->env.ctx, &it.key, sizeof it.key) != 0)
         return PHX_EIO;
     if (phx__mem_grow(t->env.mem, &t->at, &t->capacity, t->count + 1, sizeof it) != 0
         || (it.hops = phx__mem_zero(t->env.mem, trace_size(t))) == NULL)
@@ -172,20 +149,17 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 {
     uint32_t node = phx__id_find(t->env.ids, &q->target), way = t->env.way(t->env.ctx, &q->source);
     int hops = t->ops.distance(t->env.ctx, node);
-    struct phx__trace a;
+    struct phx__trace a = { q->source, t->env.ids->at[PHX__SELF], q->key, q->number,
+                            (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE), PHX_ENOTFOUND };
 
-    if (t->paid < now)
-        t->paid = now;
+    t->paid = t->paid > now ? t->paid : now;
     if (t->paid + TRACE_EACH > now + TRACE_BURST)
         return;
     t->paid += TRACE_EACH;
-    a.target = q->source;
-    a.source = t->env.ids->at[PHX__SELF];
-    a.key = q->key;
-    a.number = q->number;
-    a.distance = (uint8_t)(hops >= 0 && has_way ? hops : (int)PHX__UNREACHABLE);
-    a.why = hops >= 0 ? t->ops.why(t->env.ctx, node) : PHX_ENOTFOUND;
-    trace_send(t, way == PHX__NONE ? from : way, &a, PHX__TRACE_ANSWER, t->env.hop_limit);
+    if (hops >= 0)
+        a.why = t->ops.why(t->env.ctx, node);
+    (void)t->env.send(t->env.ctx, way == PHX__NONE ? from : way, PHX__TRACE, (int)PHX__TRACE_ANSWER,
+                      t->env.hop_limit, &a);
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
@@ -197,7 +171,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
     int has_way = way != PHX__NONE && way != from;
 
     if (f->hops > 1 && has_way && t->env.relay)
-        trace_send(t, way, q, flags, f->hops - 1);
+        (void)t->env.send(t->env.ctx, way, PHX__TRACE, flags, f->hops - 1, q);
     else if (!flags)
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
@@ -206,14 +180,13 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
                              uint64_t now)
 {
     struct phx__trace q;
-    uint32_t i;
 
     if (phx__wire_link_get(f, PHX__TRACE, &q) != 0)
         return PHX_EPROTO;
     if (!phx__id_equal(&q.target, &t->env.ids->at[PHX__SELF])) {
         trace_pass(t, from, f, &q, now);
     } else if (f->flags & PHX__TRACE_ANSWER) {
-        for (i = 0; i < t->count; i++)
+        for (uint32_t i = 0; i < t->count; i++)
             if (t->at[i].key == q.key)
                 trace_take(t, &t->at[i], &q, now);
     } else {
@@ -227,9 +200,7 @@ int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const str
 int phx__node_trace_init(struct phx__node_trace *t, const struct phx__node_env *env,
                          const struct phx__node_trace_ops *ops)
 {
-    memset(t, 0, sizeof *t);
-    t->env = *env;
-    t->ops = *ops;
+    *t = (struct phx__node_trace){ .env = *env, .ops = *ops };
     return phx__timer_new(env->timers, PHX__TIMER_TRACE, 0, &t->timer);
 }
 
@@ -241,9 +212,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
 
 void phx__node_trace_free(struct phx__node_trace *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }

@@ -4,10 +4,10 @@
 #include "node/env.h"
 
 struct phx__node_trace_ops {
-    int (*random)(void *ctx, uint64_t *out); /* 0, or no random numbers are to be had */
-    int (*distance)(void *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known, or PHX__NONE */
-    int (*why)(void *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
-    void (*done)(void *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes */
+    int (*distance)(phx *ctx, uint32_t node); /* hops, PHX__UNREACHABLE, or -1: not known, or PHX__NONE */
+    int (*why)(phx *ctx, uint32_t node); /* there is no link with it; 0: there is, or it is this node */
+    void (*done)(phx *ctx, const struct phx_trace *t); /* tells the host, which may call anything */
 };
 struct phx__node_trace_item {
     struct phx_trace out; /* what the host is told; out.hops is `hops`, result counts with end */

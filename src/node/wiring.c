@@ -7,21 +7,13 @@
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
 /* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
-static void wiring_ask_whether_all(void *ctx)
+static void wiring_ask_whether_all(phx *p)
 {
-    phx *p = ctx;
-
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
-static void wiring_beat(void *ctx, uint32_t node, int ask)
+static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
-    phx__node_frames_beat(ctx, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
-static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
-{
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, node);
     char id[PHX_ID_TEXT];
 
@@ -31,9 +23,8 @@ static void wiring_silent(void *ctx, uint32_t node, uint64_t us)
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
-static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
+static void wiring_state(phx *p, uint32_t node, enum phx_state state)
 {
-    phx *p = ctx;
     struct phx_node n;
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
 
@@ -53,9 +44,8 @@ static void wiring_state(void *ctx, uint32_t node, enum phx_state state)
     p->cfg.on_node(p, &n, p->cfg.user);
 }
 
-static uint64_t wiring_failed_at(void *ctx, uint32_t node)
+static uint64_t wiring_failed_at(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     uint64_t since;
 
     (void)phx__detect_state(&p->detect, node, &since);
@@ -64,9 +54,8 @@ static uint64_t wiring_failed_at(void *ctx, uint32_t node)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static uint32_t wiring_owner(void *ctx, uint64_t name)
+static uint32_t wiring_owner(phx *p, uint64_t name)
 {
-    phx *p = ctx;
     uint32_t node;
     int err;
 
@@ -84,9 +73,8 @@ static uint32_t wiring_owner(void *ctx, uint64_t name)
     return phx__node_is_gone(p, node) ? PHX__NONE : node;
 }
 
-static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
 {
-    phx *p = ctx;
     struct phx_range around;
     int err;
 
@@ -96,9 +84,8 @@ static int wiring_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *l
     return err;
 }
 
-static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
+static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
 {
-    phx *p = ctx;
     uint32_t next = phx__route_next(&p->route, node);
     const struct phx__link *l = phx__node_link(p, next);
 
@@ -110,76 +97,62 @@ static uint32_t wiring_next(void *ctx, uint32_t node, uint32_t *generation)
     return next;
 }
 
-static void wiring_wants(void *ctx, uint32_t nbr)
+static void wiring_wants(phx *p, uint32_t nbr)
 {
-    phx *p = ctx;
     struct phx__link *l = phx__node_link(p, nbr);
 
     if (l != NULL)
         p->set.ops->wants(p, l);
 }
 
-static void wiring_message(void *ctx, const struct phx_message *m)
+static void wiring_message(phx *p, const struct phx_message *m)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_message != NULL && !p->step.free_later)
         p->cfg.on_message(p, m, p->cfg.user);
     else
         p->post.recv.unseen = 1;
 }
 
-static void *wiring_begin(void *ctx, const struct phx_message *m)
+static void *wiring_begin(phx *p, const struct phx_message *m)
 {
-    phx *p = ctx;
-
     return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
 }
 
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
-static void wiring_abandon(void *ctx, void *buffer, size_t size)
+static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_abandon != NULL)
         p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
-static void wiring_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
+static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_done != NULL && !p->step.free_later)
         p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
 }
 
-static void wiring_lost_messages(void *ctx, uint32_t count, uint64_t to, int result)
+static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
 {
-    phx__node_log(ctx, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
+    phx__node_log(p, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
                   (uint64_t)count, to, phx_strerror(result));
 }
 
-static void wiring_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+static void wiring_member(phx *p, uint64_t token, uint64_t to, int result, size_t left)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_member != NULL && !p->step.free_later)
         p->cfg.on_member(p, token, to, result, left, p->cfg.user);
 }
 
-static void wiring_writable(void *ctx, uint64_t name)
+static void wiring_writable(phx *p, uint64_t name)
 {
-    phx *p = ctx;
-
     if (p->cfg.on_writable != NULL && !p->step.free_later)
         p->cfg.on_writable(p, name, p->cfg.user);
 }
 
 /* ---- Hand-over ------------------------------------------------------------------------------- */
 
-static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
+static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
-    const phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     if (d == NULL)
@@ -190,26 +163,21 @@ static int wiring_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t
     return 1;
 }
 
-static int wiring_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+static int wiring_held(phx *p, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
 {
-    phx *p = ctx;
-
     p->set.walked += phx__node_names(p, node)->count;
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 
-static void wiring_release(void *ctx, const struct phx_range *range)
+static void wiring_release(phx *p, const struct phx_range *range)
 {
-    phx *p = ctx;
-
     p->news.card_stale |= phx__names_release(&p->names, range->first, range->last) > 0;
 }
 
 /* The host may change its mind, or close or free the node, in each call. */
-static int wiring_take(void *ctx, const struct phx_range *range, const struct phx_id *giver)
+static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    phx *p = ctx;
     char id[PHX_ID_TEXT];
     int changed;
 
@@ -228,10 +196,8 @@ static int wiring_take(void *ctx, const struct phx_range *range, const struct ph
     return 1;
 }
 
-static void wiring_handover_end(void *ctx, uint32_t ranges)
+static void wiring_handover_end(phx *p, uint32_t ranges)
 {
-    phx *p = ctx;
-
     phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
     if (p->leave.closing) {
         phx__node_handover_release(&p->handover);
@@ -241,52 +207,39 @@ static void wiring_handover_end(void *ctx, uint32_t ranges)
 
 /* ---- Suspicion ------------------------------------------------------------------------------- */
 
-static uint32_t wiring_neighbour(void *ctx, uint32_t i)
+static uint32_t wiring_neighbour(phx *p, uint32_t i)
 {
-    const phx *p = ctx;
-
     return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
-static int wiring_is_busy(void *ctx, uint32_t nbr)
+static int wiring_is_busy(phx *p, uint32_t nbr)
 {
-    const phx *p = ctx;
-
     return phx__detect_link_of(&p->detect, nbr)->busy;
 }
 
-static int wiring_is_adjacent(void *ctx, uint32_t nbr, uint32_t other)
+static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
 {
-    const phx *p = ctx;
-
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
-static int wiring_accuse(void *ctx, uint32_t node, uint32_t accuser)
+static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
-    phx *p = ctx;
-
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
 
-static void wiring_alive(void *ctx, uint32_t node)
+static void wiring_alive(phx *p, uint32_t node)
 {
-    phx *p = ctx;
-
     phx__detect_alive(&p->detect, node, p->now);
 }
 
-static void wiring_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
+static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 {
-    phx *p = ctx;
-
     phx__node_log(p, PHX_LOG_INFO, "somebody misses us");
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-static void wiring_suspect(void *ctx, uint32_t node)
+static void wiring_suspect(phx *p, uint32_t node)
 {
-    phx *p = ctx;
     char id[PHX_ID_TEXT];
 
     if (phx__route_dest(&p->route, node) != NULL)
@@ -294,34 +247,28 @@ static void wiring_suspect(void *ctx, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-static void wiring_lost(void *ctx, uint32_t node)
+static void wiring_lost(phx *p, uint32_t node)
 {
-    phx *p = ctx;
-
     phx__node_suspect_probe(&p->suspect, node);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-static int wiring_random(void *ctx, uint64_t *out)
+static int wiring_random(phx *p, void *out, size_t size)
 {
-    phx *p = ctx;
-
-    return phx__node_os(p)->random(p->os.world, out, sizeof *out);
+    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
-static int wiring_distance(void *ctx, uint32_t node)
+static int wiring_distance(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     return d == NULL ? -1 : (int)d->hops;
 }
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int wiring_why(void *ctx, uint32_t node)
+static int wiring_why(phx *p, uint32_t node)
 {
-    const phx *p = ctx;
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count;
     uint64_t last = 0;
@@ -342,10 +289,8 @@ static int wiring_why(void *ctx, uint32_t node)
     return why;
 }
 
-static void wiring_traced(void *ctx, const struct phx_trace *t)
+static void wiring_traced(phx *p, const struct phx_trace *t)
 {
-    phx *p = ctx;
-
     if (!p->step.free_later)
         p->cfg.on_trace(p, t, p->cfg.user);
 }
@@ -353,17 +298,11 @@ static void wiring_traced(void *ctx, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t count)
+static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    phx *p = ctx;
-    uint32_t i;
-
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
-    for (i = 0; i < count; i++) {
-        p->set.keys[i].data = keys[i].data;
-        p->set.keys[i].size = keys[i].size;
-    }
+    p->set.keys = keys;
     p->set.key_count = count;
     phx__dial_moved(&p->dial);
     phx__link_hello_rekey(&p->set);
@@ -371,9 +310,8 @@ static void wiring_show_keys(void *ctx, const struct phx_key *keys, uint32_t cou
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
-static int wiring_open_tls(void *ctx, int files)
+static int wiring_open_tls(phx *p, int files)
 {
-    phx *p = ctx;
     struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
     struct phx__tls_files none = { NULL, NULL, NULL };
     int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
@@ -383,24 +321,15 @@ static int wiring_open_tls(void *ctx, int files)
     return err;
 }
 
-static int wiring_local(void *ctx, int handle, struct phx_address *out)
+static int wiring_local(phx *p, int handle, struct phx_address *out)
 {
-    phx *p = ctx;
-
     return phx__node_os(p)->local(p->os.world, handle, out);
-}
-
-static int wiring_nonces(void *ctx, void *out, size_t size)
-{
-    phx *p = ctx;
-
-    return phx__node_os(p)->random(p->os.world, out, size);
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
 static int wiring_open_keys(phx *p)
 {
-    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_nonces };
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
     int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
                                    phx__rnd_next(&p->rnd), &ops);
@@ -412,25 +341,9 @@ static int wiring_open_keys(phx *p)
     return err;
 }
 
-static const struct phx_address *wiring_listener(void *ctx, uint32_t i)
+static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 {
-    const phx *p = ctx;
-
     return (int)i < p->listeners.count ? &p->listeners.at[i].address : NULL;
-}
-
-static void wiring_moved(void *ctx)
-{
-    phx *p = ctx;
-
-    phx__dial_moved(&p->dial);
-}
-
-static void wiring_agreed(void *ctx, const struct phx_address *a)
-{
-    char text[PHX_ADDRESS_TEXT];
-
-    phx__node_log(ctx, PHX_LOG_INFO, "others see this node at %s", phx_address_text(a, text));
 }
 
 /* ---- Together -------------------------------------------------------------------------------- */
@@ -439,11 +352,11 @@ static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
-    struct phx__dial_limits dl = { c->max_links, c->max_dials, c->retry_min_us, c->retry_max_us,
-                                   WIRING_START };
+    struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
+                                   c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
-    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+    struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
@@ -465,9 +378,8 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-static int wiring_open_own(phx *p)
+int phx__node_wiring_open(phx *p)
 {
-    struct phx__node_addr_ops addr = { p, wiring_listener, wiring_moved, wiring_agreed };
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
@@ -475,20 +387,14 @@ static int wiring_open_own(phx *p)
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
-    int err;
-
-    p->samehost.enabled = p->cfg.same_host != 0;
-    p->addr.ops = addr;
-    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
-    err = phx__node_handover_init(&p->handover, &env, &handover);
-    if (err == 0)
-        err = phx__node_trace_init(&p->trace, &env, &trace);
-    return err != 0 ? err : wiring_open_keys(p);
-}
-
-int phx__node_wiring_open(phx *p)
-{
     int err = wiring_open_rooms(p);
 
-    return err != 0 ? err : wiring_open_own(p);
+    p->samehost.enabled = p->cfg.same_host != 0;
+    p->addr.ctx = p;
+    p->addr.listener = wiring_listener;
+    phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
+    if (err != 0 || (err = phx__node_handover_init(&p->handover, &env, &handover)) != 0
+        || (err = phx__node_trace_init(&p->trace, &env, &trace)) != 0)
+        return err;
+    return wiring_open_keys(p);
 }

@@ -153,9 +153,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6:
-        os_unpack_v6(&in->v6, out);
-        return 0;
+    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)
@@ -172,25 +170,21 @@ static int os_local(void *world, int handle, struct phx_address *out)
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
-    if (getsockname(handle, &a.any, &size) != 0)
-        return phx__os_poll_error(errno);
-    return os_unpack(&a, size, out);
+    return getsockname(handle, &a.any, &size) != 0 ? phx__os_poll_error(errno) : os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors */
 
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL);
+    int flags = fcntl(fd, F_GETFL), on = 1;
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    {
-        int on = 1;
-        if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
-            return phx__os_poll_error(errno);
-    }
+    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+        return phx__os_poll_error(errno);
 #endif
+    (void)on;
     return 0;
 }
 
@@ -199,16 +193,15 @@ static int os_prepare(int fd)
 void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
+    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     if (family != AF_INET && family != AF_INET6)
         return;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)limit;
 #ifdef TCP_USER_TIMEOUT
-    {
-        unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
-        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
-    }
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif
 }
 
@@ -340,9 +333,7 @@ static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, 
     if (lstat(a->un.sun_path, &made) != 0)
         return phx__os_poll_error(errno);
     p = &w->paths[w->paths_count++];
-    p->handle = fd;
-    p->device = made.st_dev;
-    p->inode = made.st_ino;
+    *p = (struct os_path){ fd, made.st_dev, made.st_ino, "" };
     memcpy(p->path, a->un.sun_path, strlen(a->un.sun_path) + 1);
     return 0;
 }
@@ -365,15 +356,15 @@ static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 static void os_unlink(struct os_world *w, int handle)
 {
     struct stat now;
-    uint32_t i;
-    for (i = 0; i < w->paths_count && w->paths[i].handle != handle; i++)
-        ;
-    if (i == w->paths_count)
+    for (uint32_t i = 0; i < w->paths_count; i++) {
+        const struct os_path *p = &w->paths[i];
+        if (p->handle != handle)
+            continue;
+        if (lstat(p->path, &now) == 0 && now.st_ino == p->inode && now.st_dev == p->device)
+            (void)unlink(p->path);
+        w->paths[i] = w->paths[--w->paths_count];
         return;
-    if (lstat(w->paths[i].path, &now) == 0 && now.st_ino == w->paths[i].inode
-        && now.st_dev == w->paths[i].device)
-        (void)unlink(w->paths[i].path);
-    w->paths[i] = w->paths[--w->paths_count];
+    }
 }
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
@@ -452,8 +443,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
-        fd = os_accept_fit(listener, &a, &size);
-        if (fd < 0 && errno != 0 && !os_accept_may_go_on(errno))
+        if ((fd = os_accept_fit(listener, &a, &size)) < 0 && errno != 0 && !os_accept_may_go_on(errno))
             return phx__os_poll_error(errno);
         if (fd < 0)
             continue; /* that one is gone */
@@ -581,8 +571,7 @@ static long os_recv(void *world, int handle, void *data, size_t size)
     (void)world;
     PHX_ASSERT(size > 0);
     do { /* recv is the lesser call, but an adopted descriptor need not be a socket */
-        n = recv(handle, data, size, 0);
-        if (n < 0 && errno == ENOTSOCK)
+        if ((n = recv(handle, data, size, 0)) < 0 && errno == ENOTSOCK)
             n = read(handle, data, size);
     } while (n < 0 && errno == EINTR);
     return n < 0 ? phx__os_poll_error(errno) : (long)n;
@@ -592,8 +581,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 {
     ssize_t n;
     (void)world;
-    if (count > OS_IOV_MAX)
-        count = OS_IOV_MAX;
+    count = PHX__MIN(count, OS_IOV_MAX);
     do
         n = readv(handle, iov, count);
     while (n < 0 && errno == EINTR);
@@ -641,16 +629,14 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
 
 static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
-    struct addrinfo hints, *list = NULL, *i;
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *list = NULL, *i;
     int n = 0, err;
     (void)world;
     if (capacity <= 0)
         return PHX_EINVAL;
     if (strcmp(host, "localhost") == 0)
         return os_resolve_localhost(out, capacity);
-    memset(&hints, 0, sizeof hints);
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
     err = getaddrinfo(host, NULL, &hints, &list);
     if (err == EAI_MEMORY || (err == EAI_SYSTEM && errno == ENOMEM))
         return PHX_ENOMEM;
@@ -765,14 +751,9 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = -1;
-    w->queue = -1;
-    err = os_wake_open(w);
-    if (err == 0)
-        err = phx__os_poll_open(w);
-    if (err == 0)
-        err = phx__os_poll_watch(w, w->wake_read, PHX_READ);
-    if (err != 0) {
+    w->wake_read = w->wake_write = w->queue = -1;
+    if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
+        || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
         return err;
     }

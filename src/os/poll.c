@@ -50,8 +50,7 @@ static const struct os_errno {
 
 int phx__os_poll_error(int theirs)
 {
-    size_t i;
-    for (i = 0; i < PHX__COUNT(os_errnos); i++)
+    for (size_t i = 0; i < PHX__COUNT(os_errnos); i++)
         if (os_errnos[i].theirs == theirs)
             return os_errnos[i].ours;
     return PHX_EIO; /* nothing a caller could act upon */
@@ -94,11 +93,8 @@ int phx__os_poll_watch(void *world, int handle, int events)
     struct os_world *w = (struct os_world *)world;
     uint32_t i = (uint32_t)handle;
     int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    struct epoll_event e;
-    memset(&e, 0, sizeof e);
-    e.data.fd = handle;
-    e.events = ((events & PHX_READ) != 0 ? (uint32_t)EPOLLIN : 0u)
-               | ((events & PHX_WRITE) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    struct epoll_event e = { .data = { .fd = handle } };
+    e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (i < w->known_capacity)
         w->known[i] = events != 0;
     if (events == 0) {
@@ -138,8 +134,7 @@ static int os_take_events(const struct os_world *w, os_event *out, int capacity)
 
 int phx__os_poll_open(struct os_world *w)
 {
-    w->queue = phx__os_poll_high(kqueue());
-    if (w->queue < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
+    if ((w->queue = phx__os_poll_high(kqueue())) < 0 || fcntl(w->queue, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
     return 0;
 }
@@ -158,9 +153,7 @@ int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     int err = os_filter(w, handle, EVFILT_READ, (events & PHX_READ) != 0);
-    if (err == 0)
-        err = os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
-    return err;
+    return err != 0 ? err : os_filter(w, handle, EVFILT_WRITE, (events & PHX_WRITE) != 0);
 }
 
 typedef struct kevent os_event;
@@ -228,47 +221,29 @@ void phx__os_poll_close(struct os_world *w)
     phx__mem_put(w->mem, w->slots, w->slots_capacity * sizeof *w->slots);
 }
 
-/* The last entry moves into the gap. */
-static void os_unwatch(struct os_world *w, uint32_t handle)
-{
-    uint32_t slot = handle < w->slots_capacity ? w->slots[handle] : 0;
-    if (slot == 0)
-        return;
-    w->polled[slot - 1] = w->polled[--w->polled_count];
-    w->slots[w->polled[slot - 1].fd] = slot;
-    w->slots[handle] = 0; /* after the line above: the last may be the one */
-}
-
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    struct pollfd *p;
-    int err;
+    uint32_t slot = handle >= 0 && (uint32_t)handle < w->slots_capacity ? w->slots[handle] : 0;
     if (handle < 0)
         return PHX_EINVAL;
     if (events == 0) {
-        os_unwatch(w, (uint32_t)handle);
+        if (slot == 0)
+            return 0;
+        w->polled[slot - 1] = w->polled[--w->polled_count]; /* the last entry moves into the gap */
+        w->slots[w->polled[slot - 1].fd] = slot;
+        w->slots[handle] = 0; /* after the line above: the last may be the one */
         return 0;
     }
-    err = phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots);
-    if (err == 0)
-        err = phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled);
-    if (err != 0)
-        return err;
+    if (phx__mem_grow(w->mem, &w->slots, &w->slots_capacity, (uint32_t)handle + 1, sizeof *w->slots)
+        || phx__mem_grow(w->mem, &w->polled, &w->polled_capacity, w->polled_count + 1, sizeof *w->polled))
+        return PHX_ENOMEM;
     if (w->slots[handle] == 0)
         w->slots[handle] = ++w->polled_count;
-    p = &w->polled[w->slots[handle] - 1];
-    p->fd = handle;
-    p->events = (short)(((events & PHX_READ) != 0 ? POLLIN : 0) | ((events & PHX_WRITE) != 0 ? POLLOUT : 0));
-    p->revents = 0; /* of an earlier owner of the place */
+    w->polled[w->slots[handle] - 1] = (struct pollfd){ /* revents: of an earlier owner of the place */
+        .fd = handle, .events = (short)((events & PHX_READ ? POLLIN : 0) | (events & PHX_WRITE ? POLLOUT : 0))
+    };
     return 0;
-}
-
-static int os_polled_events(short e)
-{
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
 }
 
 /* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
@@ -278,18 +253,19 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     uint32_t seen, at = w->start;
     int count = 0, n;
     capacity = capacity < OS_BATCH ? capacity : OS_BATCH;
-    n = poll(w->polled, (nfds_t)w->polled_count, 0);
-    if (n < 0)
+    if ((n = poll(w->polled, (nfds_t)w->polled_count, 0)) < 0)
         return errno == EINTR ? 0 : phx__os_poll_error(errno); /* level-triggered: nothing is lost */
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        int e, failed;
         if (at == 0 || at >= w->polled_count)
             at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
+        if ((e = w->polled[at].revents) == 0)
             continue;
+        failed = e & (POLLERR | POLLHUP | POLLNVAL);
         out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
+        out[count++].events = (e & POLLIN || failed ? PHX_READ : 0) | (e & POLLOUT || failed ? PHX_WRITE : 0);
     }
     w->start = at;
     return count;

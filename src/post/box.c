@@ -77,7 +77,7 @@ void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int re
 void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
 {
     uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__outcome *o;
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
 
     if (result != PHX_OK && m->token == 0 && m->limit != 0)
         phx__post_box_lost(p, 1 + m->rest, m->to, result);
@@ -87,13 +87,9 @@ void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, in
     }
     PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
     p->outcomes.promised -= n;
-    o = &p->outcomes.list[p->outcomes.first + p->outcomes.count++];
-    o->token = m->token;
-    o->result = result;
-    o->multicast = m->multicast;
-    o->to = m->to;
-    o->tag = m->tag;
-    o->body = m->body != NULL && m->body->release != NULL ? phx__buf_block_hold(m->body) : NULL;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
 }
 
 int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
@@ -160,7 +156,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     uint64_t epoch;
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch) != 0)
+        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
@@ -294,11 +290,9 @@ static unsigned box_note_life(struct phx__box *b, uint64_t life)
 /* May the node that it would go to have delivered it already? */
 static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
 {
-    uint32_t i;
-
     if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
         return q->message.tried != 0;
-    for (i = 0; i < b->life_count; i++)
+    for (uint32_t i = 0; i < b->life_count; i++)
         if (b->lives[i] == b->peer->life)
             return (q->message.tried >> i & 1u) != 0;
     return 0;
@@ -342,8 +336,7 @@ static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
         return 0;
     b->version = *p->ops.version;
     b->retry_us = b->retry_us == 0 ? BOX_RETRY_FIRST : b->retry_us * 2;
-    if (b->retry_us > BOX_RETRY_MOST)
-        b->retry_us = BOX_RETRY_MOST;
+    b->retry_us = PHX__MIN(b->retry_us, BOX_RETRY_MOST);
     b->retry_at = *p->ops.now + b->retry_us;
     phx__post_store_move(&p->store, b, PHX__BOX_REFUSED, &p->boxes.refused);
     phx__post_sched_again(p, b->retry_at);
@@ -475,6 +468,12 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
         && phx__post_store_cost(size) <= p->limits.hold_bytes - p->store.held_bytes;
 }
 
+uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
+{
+    return time_limit_us == 0 || time_limit_us >= PHX__NEVER - *p->ops.now ? PHX__NEVER
+                                                                           : *p->ops.now + time_limit_us;
+}
+
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
     if (limit < p->boxes.expire_at) {
@@ -594,10 +593,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
                          int result)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, index, &m);
-    for (i = index; i < index + span; i++)
+    for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
     box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
@@ -635,12 +633,11 @@ static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *a
 {
     struct phx__queued *q;
     int found = 0;
-    uint32_t i;
 
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
-    for (i = 0; i < p->store.count; i++)
+    for (uint32_t i = 0; i < p->store.count; i++)
         for (q = p->store.boxes[i]->head; q != NULL; q = q->next, p->store.tokens.looks++) {
             phx__post_store_note(&p->store, q);
             if (q->message.token == token) {
@@ -826,10 +823,9 @@ static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
-    uint32_t i;
 
     /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
             continue;
         peer = p->store.boxes[i - 1]->peer;
@@ -845,16 +841,10 @@ static void box_expire_held(struct phx__post *p)
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 {
-    struct phx__post_peer *peer;
+    struct phx__post_peer *peer = kind == (int)PHX__TIMER_POST ? phx__post_sched_find(p, arg) : NULL;
 
-    if (kind == (int)PHX__TIMER_POST_HOLD) {
-        if (arg == 0)
-            box_expire_held(p);
-        else
-            box_retry(p);
-        return;
-    }
-    peer = phx__post_sched_find(p, arg);
+    if (kind == (int)PHX__TIMER_POST_HOLD)
+        (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
     if (phx__post_sched_due(p, peer))
@@ -939,12 +929,10 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
 
 void phx__post_box_close_all(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = p->store.count; i > 0; i--) /* as in box_expire_held */
+    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
             (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer == NULL)
             continue;
         box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
@@ -969,7 +957,6 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
 void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t i;
 
     phx__post_sched_abandon(p, node);
     if (peer == NULL)
@@ -978,7 +965,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
     phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
-    for (i = p->store.count; i > 0; i--) {
+    for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
         if (b->peer != peer)

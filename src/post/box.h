@@ -15,6 +15,9 @@ PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
 /* May the application be called? done: how often it was in this phase of the step; once is always right. */
 PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
+/* When a message expires that was sent now with this time limit, 0: none. */
+PHX_PRIVATE uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us);
+
 /* Where a message to a name goes now: into the flow to a peer, or into a mailbox, if there is one. */
 struct phx__post_way {
     struct phx__box *box;

@@ -43,9 +43,6 @@
 /* Tail blocks grow, so that a flow that is little used keeps little. */
 #define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
-#define FLOW_RING_FIRST 8u
-/* 3 GiB of records, which a 32-bit size still counts. */
-#define FLOW_RING_MOST (1u << 26)
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
@@ -98,30 +95,6 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     uint32_t rest = phx__post_flow_rest(r);
 
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
-}
-
-/* Room for n more records. */
-static int flow_reserve(struct phx__flow_out *o, uint32_t n)
-{
-    uint32_t capacity = o->capacity == 0 ? FLOW_RING_FIRST : o->capacity, i;
-    struct phx__flow_record *ring;
-
-    if (n <= o->capacity - o->count)
-        return 0;
-    if (n > FLOW_RING_MOST - o->count)
-        return PHX_ENOMEM;
-    while (capacity < o->count + n)
-        capacity *= 2;
-    ring = phx__mem_get(o->mem, capacity * sizeof *ring);
-    if (ring == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < o->count; i++)
-        ring[i] = *phx__post_flow_at(o, i);
-    phx__mem_put(o->mem, o->ring, o->capacity * sizeof *ring);
-    o->ring = ring;
-    o->first = 0;
-    o->capacity = capacity;
-    return 0;
 }
 
 void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
@@ -184,8 +157,7 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 
     if (b != NULL && b->capacity - b->used >= need)
         return b;
-    b = phx__buf_block_new(o->mem, size < need ? need : size);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
         return NULL;
     phx__buf_block_drop(o->tail);
     o->tail = b;
@@ -207,41 +179,25 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     struct phx__block *tail = flow_tail(o, head_size + inlined);
+    const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
+                                 m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
     struct phx__writer w;
-    struct phx__data d;
 
     if (tail == NULL)
         return NULL;
-    r = phx__post_flow_at(o, o->count);
-    d.target = o->target;
-    d.source = o->source;
-    d.number = o->base + o->count;
-    d.epoch = o->epoch;
-    d.to = m->to;
-    d.from = m->from;
-    d.tag = m->tag;
-    d.total = m->size;
-    d.seen = o->seen;
-    d.payload = NULL;
-    d.size = size;
     phx__buf_writer_init(&w, tail->data + tail->used, head_size);
     phx__wire_data_put(&w, &d, flags | (soon ? (int)PHX__DATA_SOON : 0), o->hops);
     PHX_ASSERT(!w.bad && w.size == head_size);
-    r->head = phx__buf_block_hold(tail);
-    r->head_at = (uint32_t)tail->used;
-    r->head_size = (uint16_t)(head_size + inlined);
-    r->body = body == NULL ? NULL : phx__buf_block_hold(body);
-    r->body_at = (uint32_t)at;
-    r->body_size = (uint32_t)(size - inlined);
-    r->flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED);
-    r->gone = 0;
-    r->token = m->token;
-    r->limit = m->limit;
-    r->box = m->box;
-    r->multicast = m->multicast;
+    r = phx__post_flow_at(o, o->count++);
+    *r = (struct phx__flow_record){
+        .head = phx__buf_block_hold(tail), .head_at = (uint32_t)tail->used,
+        .head_size = (uint16_t)(head_size + inlined), .body_size = (uint32_t)(size - inlined),
+        .body = body == NULL ? NULL : phx__buf_block_hold(body), .body_at = (uint32_t)at,
+        .flags = (uint8_t)(((unsigned)flags & FLOW_PLACE) | m->tried << PHX__FLOW_TRIED),
+        .token = m->token, .limit = m->limit, .box = m->box, .multicast = m->multicast
+    };
     tail->used += r->head_size;
-    o->count++;
     o->bytes += flow_frame_size(r);
     return r;
 }
@@ -267,19 +223,14 @@ int phx__post_flow_message_next(struct phx__message *m)
 /* Its m->size bytes, and what follows them in a run. */
 static void flow_copy(const struct phx__message *m, uint8_t *to)
 {
-    int i;
-
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
             memcpy(to, m->data, m->size + m->rest_size);
         return;
     }
-    for (i = 0; i < m->iov_count; i++) {
-        if (m->iov[i].iov_len > 0) {
+    for (int i = 0; i < m->iov_count; to += m->iov[i++].iov_len)
+        if (m->iov[i].iov_len > 0)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
-            to += m->iov[i].iov_len;
-        }
-    }
 }
 
 struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
@@ -288,8 +239,7 @@ struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__m
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
-    body = phx__buf_block_new(mem, m->size);
-    if (body != NULL) {
+    if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
         flow_copy(m, body->data);
         body->used = m->size;
     }
@@ -316,11 +266,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
-    o->open.box = m->box;
-    o->open.from = m->from;
-    o->open.tag = m->tag;
-    o->open.left = (uint32_t)(left < most - r->head_size ? left : most - r->head_size);
-    o->open.record = r;
+    left = left < most - r->head_size ? left : most - r->head_size;
+    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
     return 0;
 }
 
@@ -341,8 +288,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t ta
     else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
         return NULL;
     head = phx__wire_data_more_head(flags);
-    need = head + size;
-    if (need > o->open.left)
+    if ((need = head + size) > o->open.left)
         return NULL;
     at = frame + r->head_size;
     phx__buf_writer_init(&w, at, head);
@@ -363,8 +309,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
     if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    to = phx__post_flow_room(o, m->from, m->tag, m->size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -404,7 +349,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
-    if (flow_reserve(o, frames) != 0)
+    if (phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames, sizeof *o->ring) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
@@ -433,12 +378,9 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
     if (o->sent == o->base + o->count)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    if (credit > o->allowed)
-        credit = o->allowed;
+    credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
-        return NULL;
-    return r;
+    return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
 
 int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
@@ -451,11 +393,8 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
         if (o->left == o->base + o->count)
             o->open.box = NULL; /* an emitted frame does not change */
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
-        if (!o->rtt.timing) {
-            o->rtt.timing = 1;
-            o->rtt.number = o->sent;
-            o->rtt.at = now;
-        }
+        if (!o->rtt.timing)
+            o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
     }
     o->sent++;
     if (o->rto_at == PHX__NEVER)
@@ -496,8 +435,7 @@ void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    if (o->rto > FLOW_RTO_MAX)
-        o->rto = FLOW_RTO_MAX; /* after a host slept through a round trip */
+    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
@@ -518,8 +456,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    if (o->allowed > o->own)
-        o->allowed = o->own;
+    o->allowed = PHX__MIN(o->allowed, o->own);
     o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);

@@ -8,7 +8,7 @@
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-#include "post/multicast.h"
+#include "post/box.h"
 
 struct multicast_members {
     uint64_t *at;
@@ -42,12 +42,11 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
 {
     struct phx__post_way way;
     size_t held = p->store.held_bytes;
-    uint32_t i;
     int err;
 
     if (!phx__mem_has_room_for_mail(p->mem, size))
         return PHX_ENOMEM;
-    for (i = 0; i < m->count; i++) {
+    for (uint32_t i = 0; i < m->count; i++) {
         err = phx__post_box_find_way(p, m->at[i], size, &way);
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
@@ -74,8 +73,7 @@ static int multicast_put(struct phx__post *p, const struct multicast_members *m,
 
     for (i = 0; i < m->count && err == 0; i++) {
         message->to = m->at[i];
-        err = phx__post_box_find_way(p, message->to, message->size, &way);
-        if (err == 0 || err == PHX_EAGAIN)
+        if ((err = phx__post_box_find_way(p, message->to, message->size, &way)) == 0 || err == PHX_EAGAIN)
             err = phx__post_box_submit(p, &way, message);
     }
     if (err == 0)
@@ -94,9 +92,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
     if (err != 0)
         return err;
-    memset(&message, 0, sizeof message);
     err = PHX_ENOMEM;
-    message.body = phx__buf_block_new(p->mem, c->size);
+    message = (struct phx__message){
+        .from = c->from, .tag = c->tag, .token = c->token, .size = c->size,
+        .limit = phx__post_box_limit(p, c->time_limit_us), .body = phx__buf_block_new(p->mem, c->size)
+    };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
         all->token = c->token;
@@ -105,14 +105,8 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
-        message.body->used = message.size = c->size;
+        message.body->used = c->size;
         message.data = message.body->data;
-        message.from = c->from;
-        message.tag = c->tag;
-        message.token = c->token;
-        message.limit = PHX__NEVER;
-        if (c->time_limit_us != 0 && c->time_limit_us < PHX__NEVER - *p->ops.now)
-            message.limit = *p->ops.now + c->time_limit_us;
         message.multicast = all;
         err = multicast_put(p, m, &message);
     }
@@ -130,21 +124,16 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
     struct multicast_members m;
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
-    size_t i;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
     memset(&m, 0, sizeof m);
     phx__map_init(&m.seen, p->mem);
-    for (i = 0; i < c->ranges_count && err == 0; i++)
+    for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
-    if (err == 0)
-        err = multicast_check(p, &m, c->size);
-    if (err == 0)
-        err = multicast_submit(p, c, &m);
-    if (err == 0) {
+    if (err == 0 && (err = multicast_check(p, &m, c->size)) == 0 && (err = multicast_submit(p, c, &m)) == 0) {
         p->pending.bytes += c->size * m.count;
         p->counters.messages_out += m.count;
     }

@@ -32,12 +32,10 @@
 
 static int post_measure(const struct phx__post *p, const struct phx_outgoing *m, size_t *size)
 {
-    int i;
-
     *size = 0;
     if (m->iov_count < 0 || (m->iov_count > 0 && m->iov == NULL) || (m->release != NULL && m->iov_count != 1))
         return PHX_EINVAL;
-    for (i = 0; i < m->iov_count; i++) {
+    for (int i = 0; i < m->iov_count; i++) {
         if (m->iov[i].iov_len > SIZE_MAX - *size || (m->iov[i].iov_len > 0 && m->iov[i].iov_base == NULL))
             return PHX_EINVAL;
         *size += m->iov[i].iov_len;
@@ -61,8 +59,7 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
         message->data = message->body->data;
     }
     promises = phx__post_box_promises(message->token, message->body);
-    err = phx__post_box_promise(p, promises);
-    if (err == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -88,8 +85,7 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
         || !phx__post_box_credit(p, b->peer))
         return 0;
-    to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size);
-    if (to == NULL)
+    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
         return 0;
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
@@ -107,25 +103,16 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
 
     if (post_join(p, m))
         return 0;
-    memset(&message, 0, sizeof message);
-    err = post_measure(p, m, &message.size);
-    if (err != 0)
+    message = (struct phx__message){
+        .to = m->to, .from = m->from, .tag = m->tag, .token = m->token, .iov = m->iov,
+        .iov_count = m->iov_count, .limit = phx__post_box_limit(p, m->time_limit_us)
+    };
+    if ((err = post_measure(p, m, &message.size)) != 0)
         return err;
-    message.to = m->to;
-    message.from = m->from;
-    message.tag = m->tag;
-    message.token = m->token;
-    message.limit = PHX__NEVER;
-    if (m->time_limit_us != 0 && m->time_limit_us < PHX__NEVER - *p->ops.now)
-        message.limit = *p->ops.now + m->time_limit_us;
-    message.iov = m->iov;
-    message.iov_count = m->iov_count;
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    if (err == 0)
-        err = post_submit(p, &way, m, &message);
-    if (err == 0) {
+    if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
@@ -207,12 +194,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, const struct phx__post_limits *limits,
                    const struct phx__post_ops *ops)
 {
-    memset(p, 0, sizeof *p);
-    p->mem = mem;
-    p->ids = ids;
-    p->timers = timers;
-    p->ops = *ops;
-    p->limits = *limits;
+    *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
@@ -230,9 +212,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 
 void phx__post_settle(struct phx__post *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->node_capacity; i++)
+    for (uint32_t i = 0; i < p->node_capacity; i++)
         if (p->nodes[i].peer != NULL && p->nodes[i].peer->ack.owed)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
@@ -240,11 +220,10 @@ void phx__post_settle(struct phx__post *p)
 void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
-    uint32_t i;
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (i = 0; i < p->store.count; i++) {
+    for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
@@ -262,7 +241,7 @@ void phx__post_free(struct phx__post *p)
         else
             phx__post_store_close(&p->store, b);
     }
-    for (i = 0; i < p->node_capacity; i++) {
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -271,7 +250,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
-    for (i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);

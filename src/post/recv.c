@@ -42,8 +42,7 @@ static void recv_released(const void *data, size_t size, void *arg)
 {
     struct phx__begun *b = arg;
 
-    (void)data;
-    (void)size;
+    (void)data, (void)size;
     if (b->shown) {
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
@@ -72,15 +71,10 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
     struct phx__block *part =
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-    struct phx_message m;
+    struct phx_message m = { d->to, d->from, d->tag, p->ids->at[source], NULL, (size_t)d->total };
 
     if (part != NULL) {
-        m.to = d->to;
-        m.from = d->from;
-        m.tag = d->tag;
-        m.source = p->ids->at[source];
-        m.data = NULL;
-        b->size = m.size = (size_t)d->total;
+        b->size = m.size;
         b->post = p;
         p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
@@ -362,8 +356,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
         phx__post_returns_seen(&peer->returns, d->seen);
         if ((flags & (int)PHX__DATA_LAST) != 0)
             return recv_take_whole(p, peer, d, flags);
-        reason = recv_reason(p, peer, d);
-        if (reason != 0)
+        if ((reason = recv_reason(p, peer, d)) != 0)
             return recv_turn_back(p, peer, d, flags, reason);
         if (!recv_open(p, peer, d))
             return recv_never_fits(p, (size_t)d->total)
@@ -378,7 +371,7 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
         return;
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
@@ -425,8 +418,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
-        peer->ack.stuck = 0;
-        peer->ack.gap = 0;
+        peer->ack.stuck = peer->ack.gap = 0;
     } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
@@ -525,10 +517,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = size;
-    out->got = 0;
+    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -630,10 +619,9 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
 {
     struct phx__message m;
-    uint32_t i;
 
     phx__post_flow_message(o, 0, &m);
-    for (i = 0; i < place; i++)
+    for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
     if (phx__post_box_take_back(p, &m, reason) != 0)
         return PHX_ENOMEM;

@@ -140,10 +140,8 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
 
-    if (peer->out.rto_at < at)
-        at = peer->out.rto_at;
-    if (peer->out.limit_at < at)
-        at = peer->out.limit_at;
+    at = PHX__MIN(peer->out.rto_at, at);
+    at = PHX__MIN(peer->out.limit_at, at);
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -189,10 +187,8 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
-        return NULL;
-    peer = phx__mem_zero(p->mem, sizeof *peer);
-    if (peer == NULL)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0
+        || (peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -208,11 +204,9 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    peer->out.mem = p->mem;
-    peer->out.target = p->ids->at[node];
-    peer->out.source = p->ids->at[PHX__SELF];
-    peer->out.hops = p->limits.hop_limit;
-    peer->out.own = p->limits.window;
+    peer->out = (struct phx__flow_out){ .mem = p->mem, .target = p->ids->at[node],
+                                        .source = p->ids->at[PHX__SELF], .hops = p->limits.hop_limit,
+                                        .own = p->limits.window };
     phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
@@ -242,25 +236,21 @@ void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int n
 
 void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 {
-    struct phx__ack a;
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__flow_out *o = &peer->out;
+    const struct phx__ack a = {
+        .target = p->ids->at[peer->node], .source = p->ids->at[PHX__SELF],
+        .epoch = peer->in.epoch, .next = peer->in.next,
+        .window = peer->ack.stuck ? 1 : (uint32_t)p->limits.window, /* one frame may still come, to try */
+        .returns = back->list, .return_base = back->confirmed,
+        .return_count = (uint16_t)(back->count - back->confirmed),
+        .seen = peer->ack.confirm ? o->seen : 0, .seen_epoch = o->epoch,
+        .ask = peer->ack.ask ? peer->key : 0,
+        .tell = o->epoch != 0 ? peer->ack.tell : 0, .tell_epoch = o->epoch, .tell_next = o->base,
+        .tell_seen = o->seen
+    };
 
     phx__ring_del(&peer->ack.link);
-    a.target = p->ids->at[peer->node];
-    a.source = p->ids->at[PHX__SELF];
-    a.epoch = peer->in.epoch;
-    a.next = peer->in.next;
-    a.window = p->limits.window < UINT32_MAX ? (uint32_t)p->limits.window : UINT32_MAX;
-    if (peer->ack.stuck)
-        a.window = 1; /* one frame may still come, to try */
-    a.returns = peer->returns.list;
-    a.return_base = peer->returns.confirmed;
-    a.return_count = (uint16_t)(peer->returns.count - peer->returns.confirmed);
-    a.seen = peer->ack.confirm ? peer->out.seen : 0;
-    a.seen_epoch = a.tell_epoch = peer->out.epoch;
-    a.ask = peer->ack.ask ? peer->key : 0;
-    a.tell = peer->out.epoch != 0 ? peer->ack.tell : 0;
-    a.tell_next = peer->out.base;
-    a.tell_seen = peer->out.seen;
     if (p->ops.ack(p->ops.ctx, peer->node, &a, peer->ack.gap) != 0) {
         /* Without a route phx__post_sched_route tries again. */
         peer->ack.owed = 1;
@@ -269,8 +259,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
         return;
     }
     peer->ack.owed = peer->ack.hurry = peer->ack.confirm = peer->ack.gap = peer->ack.ask = 0;
-    peer->ack.tell = 0;
-    peer->ack.bytes = peer->ack.frames = 0;
+    peer->ack.tell = peer->ack.bytes = peer->ack.frames = 0;
     peer->ack.last_at = *p->ops.now;
     peer->ack.at = PHX__NEVER;
     if (peer->ack.stuck) { /* ask for it again until it can be taken */
@@ -308,8 +297,7 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
         return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -368,8 +356,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : sched_room(p, peer, size);
-    if (to == NULL)
+    if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
@@ -390,8 +377,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : sched_room(p, peer, room);
-    if (to == NULL) {
+    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
@@ -441,13 +427,12 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
-    uint32_t i;
     int flags = 0;
 
     if (b == NULL)
         return NULL;
     phx__buf_writer_init(&w, b->data, room);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
         (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
@@ -479,8 +464,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
         if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
-    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
-    if (head == NULL)
+    if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
@@ -491,21 +475,17 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
-/* Does the ack that is owed go with the data? In a brisk exchange the next one will say all that it does. */
-static int sched_ack_rides(const struct phx__post *p, const struct phx__post_peer *peer)
-{
-    return peer->ack.hurry || peer->ack.frames >= SCHED_RIDE_FRAMES || peer->ack.bytes >= SCHED_RIDE_BYTES
-           || *p->ops.now >= peer->ack.last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&peer->ack.link);
-}
-
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
 static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
                            size_t most)
 {
+    const struct phx__post_owed *ack = &peer->ack;
     struct phx__flow_record *r;
     int err = 0;
 
-    if (peer->ack.owed && sched_ack_rides(p, peer))
+    /* An ack that is owed goes with the data. In a brisk exchange the next one will say all that it does. */
+    if (ack->owed && (ack->hurry || ack->frames >= SCHED_RIDE_FRAMES || ack->bytes >= SCHED_RIDE_BYTES
+                      || *p->ops.now >= ack->last_at + SCHED_RIDE_EVERY || !phx__ring_is_empty(&ack->link)))
         phx__post_sched_ack(p, peer);
     while (err >= 0 && out->bytes < most && (r = phx__post_flow_peek(&peer->out)) != NULL) {
         err = r->multicast == NULL ? 0 : sched_multicast(p, peer, out);
@@ -593,6 +573,7 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
         phx__post_sched_list(p, &peer->own);
     }
 }
+
 void phx__post_sched_retry(struct phx__post *p)
 {
     struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
@@ -680,12 +661,11 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
 {
     phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
-    peer->in.next = 0;
-    peer->in.done = 0;
+    peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
+    peer->ack.stuck = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)

@@ -12,36 +12,36 @@ struct phx__post_limits {
 };
 
 struct phx__post_ops {
-    void *ctx;
+    phx *ctx;
     const uint64_t *now; /* the caller's clock, which stands still during a call */
     /* The owner of the name: a node that has not failed, PHX__SELF, or PHX__NONE. */
-    uint32_t (*owner)(void *ctx, uint64_t name);
+    uint32_t (*owner)(phx *ctx, uint64_t name);
     /* Changes whenever an answer of `owner` may change for another reason than a node's failure. */
     const uint64_t *version;
     /* The neighbour towards node, or PHX__NONE. With *generation, its link's, it names a TCP stream. */
-    uint32_t (*next)(void *ctx, uint32_t node, uint32_t *generation);
+    uint32_t (*next)(phx *ctx, uint32_t node, uint32_t *generation);
     /* Sends an ACK as a control frame towards `node`. 0, or an error: try later. */
-    int (*ack)(void *ctx, uint32_t node, const struct phx__ack *a, int gap);
-    int (*random)(void *ctx, uint64_t *out); /* 0, or an error */
+    int (*ack)(phx *ctx, uint32_t node, const struct phx__ack *a, int gap);
+    int (*random)(phx *ctx, void *out, size_t size); /* 0, or an error */
     /* To the application. `message` may call back into post: send, cancel. */
-    void (*message)(void *ctx, const struct phx_message *m);
-    void (*done)(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
-    void (*writable)(void *ctx, uint64_t name);
+    void (*message)(phx *ctx, const struct phx_message *m);
+    void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
+    void (*writable)(phx *ctx, uint64_t name);
     /* There is something to pull for links of this neighbour. */
-    void (*wants)(void *ctx, uint32_t nbr);
+    void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
-    int (*segment)(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
+    int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
     /* The outcome for one member of a multicast; `left` outcomes follow. */
-    void (*member)(void *ctx, uint64_t token, uint64_t to, int result, size_t left);
+    void (*member)(phx *ctx, uint64_t token, uint64_t to, int result, size_t left);
     /* May be NULL, both. A message of several fragments begins (m->data is NULL): returns the application's
      * memory for it, or NULL. `message` gives it back, or `abandon`, in phx__post_run or phx__post_free. */
-    void *(*begin)(void *ctx, const struct phx_message *m);
-    void (*abandon)(void *ctx, void *buffer, size_t size);
+    void *(*begin)(phx *ctx, const struct phx_message *m);
+    void (*abandon)(phx *ctx, void *buffer, size_t size);
     /* So many messages without a token were lost since the last call, the last one to this name, because. */
-    void (*lost)(void *ctx, uint32_t count, uint64_t to, int result);
+    void (*lost)(phx *ctx, uint32_t count, uint64_t to, int result);
     /* How often the application may be called before this is asked again; 0: not in this step, of which
      * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
-    uint32_t (*calls)(void *ctx, int share);
+    uint32_t (*calls)(phx *ctx, int share);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -200,5 +200,8 @@ struct phx__post {
     } pending;
     struct phx__post_counters counters;
 };
+
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
 
 #endif

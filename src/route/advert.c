@@ -21,6 +21,9 @@
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
 
+/* Losses of more neighbours than this at once are not named: one beat must do. */
+#define ADVERT_NAMED_MOST 256u
+
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -32,16 +35,14 @@ static int advert_says_next(const struct phx__route *r, uint32_t nbr, uint32_t n
     return h != NULL && h->hops == 1;
 }
 
-/* Does the hash of n say that n is next to all our neighbours, or to all but one that is not v? */
+/* Does the hash of n say that n is next to all our neighbours, or to all but some of which none is v? */
 static int advert_surrounds(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t v)
 {
-    uint64_t differs = n->neighbourhood ^ r->neighbourhood;
     uint32_t but;
 
-    if (n->neighbourhood == 0 || differs == 0)
-        return n->neighbourhood != 0;
-    but = phx__id_find_hash(r->ids, differs);
-    return but != PHX__NONE && but != v;
+    return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
+           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+           && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -336,12 +337,21 @@ static void advert_update_all(struct phx__route *r)
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint32_t i;
+    uint32_t i, k, count = r->lost.count;
 
+    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
+        count = 0; /* none is named */
     r->pace.shrunk = 0;
-    for (i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood_told != 0 && r->nbrs[i].neighbourhood_told != r->neighbourhood)
+    for (i = 0; i < r->nbr_count; i++) {
+        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+            continue;
+        for (k = 0; k < count || k == 0; k++) {
+            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+        }
+    }
+    r->lost.count = 0;
+    r->lost.naming = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)

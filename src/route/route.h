@@ -2,22 +2,23 @@
 #ifndef PHX_ROUTE_ROUTE_H
 #define PHX_ROUTE_ROUTE_H
 #include "base/rnd.h"
+#include "route/gap.h"
 #include "route/table.h"
 #include "base/timer.h"
 #include "wire/link.h"
 #include "wire/route.h"
 
 struct phx__route_ops {
-    void *ctx;
+    phx *ctx;
     /* Sends entries to a neighbour as one message. */
-    void (*update)(void *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
+    void (*update)(phx *ctx, uint32_t nbr, const struct phx__entry *entries, uint32_t count);
     /* How many bytes of entries the neighbour may be sent now, or one entry that has more. 0: later. */
-    size_t (*room)(void *ctx, uint32_t nbr);
-    void (*request)(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
+    size_t (*room)(phx *ctx, uint32_t nbr);
+    void (*request)(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
-    void (*beat)(void *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
+    void (*beat)(phx *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
     /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
-    void (*summary)(void *ctx, uint32_t nbr, int reply);
+    void (*summary)(phx *ctx, uint32_t nbr, int reply);
 };
 
 /* What a link's hello has said: the peer's number, and our number and card as the peer knows them. */
@@ -38,6 +39,7 @@ struct phx__route_nbr {
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
     uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
+    struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
 
@@ -45,6 +47,13 @@ struct phx__route_nbr {
 struct phx__route_list {
     uint32_t *at;
     uint32_t count, capacity;
+};
+
+/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
+struct phx__route_lost {
+    uint64_t *at;
+    uint32_t count, capacity;
+    uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -103,6 +112,7 @@ struct phx__route {
     uint64_t neighbourhood; /* hash over this node and its neighbours */
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
+    struct phx__route_lost lost;
     int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;

@@ -15,9 +15,7 @@
 
 void phx__route_table_free(struct phx__route_table *t)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->capacity; i++)
+    for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
@@ -273,10 +271,9 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
-    uint32_t v;
     int err = 0;
 
-    for (v = 0; v < t->capacity; v++)
+    for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;

@@ -44,17 +44,6 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     phx__sha_hmac_end(&h, out);
 }
 
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void cert_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        cert_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
 /* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
@@ -87,9 +76,14 @@ static void cert_certify(struct tls_own *own)
 
 void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
     memset(own, 0, sizeof *own);
     cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
-    cert_derive_scalar(key, cluster, own->scalar);
+    do /* one try in four thousand million is not below the order, so the loop is for the proof only */
+        cert_derive(key, "PHX1 TLS key", cluster, n++, own->scalar);
+    while (memcmp(own->scalar, tls_order, 32) >= 0 || memcmp(own->scalar, zeroes, 32) == 0);
     own->sk.curve = BR_EC_secp256r1;
     own->sk.x = own->scalar;
     own->sk.xlen = sizeof own->scalar;
@@ -116,12 +110,11 @@ void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uin
                             char name[TLS_NAME + 1])
 {
     uint8_t bytes[TLS_NAME / 2];
-    uint32_t i;
 
     memcpy(bytes, random, sizeof bytes);
-    for (i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
         name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
     }
@@ -136,19 +129,18 @@ static int cert_hex(char c)
 const struct tls_own *phx__tls_cert_hinted(const struct tls_own *own, uint32_t count, const char *name)
 {
     uint8_t bytes[TLS_NAME / 2], hint[TLS_HINT];
-    uint32_t i, k;
 
     if (strlen(name) != TLS_NAME)
         return NULL;
-    for (i = 0; i < sizeof bytes; i++) {
+    for (uint32_t i = 0; i < sizeof bytes; i++) {
         int high = cert_hex(name[2 * i]), low = cert_hex(name[2 * i + 1]);
         if (high < 0 || low < 0)
             return NULL;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         cert_hint(&own[i], bytes, hint);
-        for (k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
+        for (uint32_t k = TLS_NONCE; k < sizeof bytes; k += TLS_HINT)
             if (memcmp(hint, bytes + k, TLS_HINT) == 0)
                 return &own[i];
     }
@@ -196,8 +188,7 @@ static int cert_take_anchor(struct tls_pem *pem, const char *name, unsigned char
     br_x509_decoder_init(&decoder, cert_arena_add, pem);
     br_x509_decoder_push(&decoder, der, size);
     a->dn.len = (size_t)(pem->arena + pem->used - a->dn.data);
-    key = br_x509_decoder_get_pkey(&decoder);
-    if (key == NULL)
+    if ((key = br_x509_decoder_get_pkey(&decoder)) == NULL)
         return PHX_EPEM;
     a->flags = br_x509_decoder_isCA(&decoder) ? BR_X509_TA_CA : 0;
     a->pkey = *key;
@@ -316,11 +307,10 @@ static int cert_check_own(struct tls_pem *pem)
     uint8_t point[BR_EC_KBUF_PUB_MAX_SIZE];
     br_ec_public_key ec;
     unsigned usages = 0, err;
-    size_t i;
 
     phx__tls_cert_judge_by_ca(pem, &x);
     (*v)->start_chain(v, NULL);
-    for (i = 0; i < pem->chain_count; i++) {
+    for (size_t i = 0; i < pem->chain_count; i++) {
         (*v)->start_cert(v, (uint32_t)pem->chain[i].data_len);
         (*v)->append(v, pem->chain[i].data, pem->chain[i].data_len);
         (*v)->end_cert(v);
@@ -341,19 +331,10 @@ static int cert_check_own(struct tls_pem *pem)
                : PHX_EPAIR;
 }
 
-static int cert_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
 int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
                              uint8_t *text)
 {
+    br_x509_decoder_context decoder;
     int err;
 
     if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
@@ -362,8 +343,10 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    err = cert_find_issuer(pem);
-    return err != 0 ? err : cert_check_own(pem);
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : cert_check_own(pem);
 }
 
 #endif

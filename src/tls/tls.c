@@ -117,8 +117,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->certs = 0;
-    pin->size = 0;
+    pin->size = pin->certs = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -134,8 +133,7 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
     if (pin->certs > 0)
         return;
-    if (size > room)
-        size = room;
+    size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
 }
@@ -150,9 +148,8 @@ static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     struct phx__tls *t = pin->tls;
-    uint32_t i;
 
-    for (i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
+    for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
             pin->found = &t->set->own[i];
     if (pin->found == NULL)
@@ -211,9 +208,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     s->mem = mem;
     s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
-    if (files->ca != NULL)
-        err = tls_open_pem(s, files);
-    if (err != 0) {
+    if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
     }
@@ -351,8 +346,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
 
     if (s->pem == NULL && s->own_count == 0)
         return PHX_ENOKEY;
-    t = phx__mem_zero(s->mem, sizeof *t);
-    if (t == NULL)
+    if ((t = phx__mem_zero(s->mem, sizeof *t)) == NULL)
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
@@ -398,8 +392,7 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
     t->rest_taken = 0;
     t->rest_size = left;
     if (left + size > t->rest_capacity) {
-        larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size);
-        if (larger == NULL)
+        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
             return PHX_ENOMEM;
         t->rest = larger;
         t->rest_capacity = left + size;
@@ -560,11 +553,10 @@ static const struct tls_cause {
 const char *phx__tls_why(const struct phx__tls *t)
 {
     int error = br_ssl_engine_last_error(t->engine);
-    size_t i;
 
     if (t->why != NULL)
         return t->why;
-    for (i = 0; i < PHX__COUNT(tls_causes); i++)
+    for (size_t i = 0; i < PHX__COUNT(tls_causes); i++)
         if (tls_causes[i].error == error)
             return tls_causes[i].text;
     if (error >= BR_ERR_RECV_FATAL_ALERT && error < BR_ERR_SEND_FATAL_ALERT)

@@ -231,13 +231,11 @@ void phx__wire_data_end_cast(struct phx__writer *w, size_t start, int flags, con
 int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c)
 {
     struct phx__reader r;
-    uint32_t i;
 
     memset(c, 0, sizeof *c);
     if (phx__wire_open(f, PHX__CAST, &r) != 0)
         return PHX_EPROTO;
-    c->count = phx__buf_get_u16(&r);
-    if (c->count == 0 || c->count > PHX__CAST_LINES)
+    if ((c->count = phx__buf_get_u16(&r)) == 0 || c->count > PHX__CAST_LINES)
         return PHX_EPROTO;
     c->lines = phx__buf_get_bytes(&r, c->count * wire_cast_line_size(f->flags));
     phx__wire_get_fields(&r, wire_cast_common, WIRE_COMMON_FIELDS(f->flags), &c->common);
@@ -246,7 +244,7 @@ int phx__wire_data_get_cast(const struct phx__frame *f, struct phx__wire_cast *c
     if (phx__wire_close(&r) != 0 || c->common.size > PHX__CAST_FRAGMENT
         || !wire_payload_fits(f->flags, c->common.size, c->common.total))
         return PHX_EPROTO;
-    for (i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++)
         if (phx__buf_load_u64(c->lines + i * wire_cast_line_size(f->flags) + WIRE_EPOCH_AT) == 0)
             return PHX_EPROTO;
     return 0;
@@ -328,12 +326,11 @@ void phx__wire_data_return(const struct phx__ack *a, uint32_t i, struct phx__ret
 static int wire_returns_fit(const struct phx__ack *a)
 {
     struct phx__return t, before = { 0, 0, 0 };
-    uint32_t i;
 
     if (a->return_count == 0 || a->return_count > PHX__RETURNS
         || a->return_base > UINT32_MAX - a->return_count)
         return 0;
-    for (i = 0; i < a->return_count; i++) {
+    for (uint32_t i = 0; i < a->return_count; i++) {
         phx__wire_data_return(a, i, &t);
         if (t.number >= a->next || t.reason < (int)PHX__RETURN_MOVED || t.reason > (int)PHX__RETURN_AGAIN)
             return 0;

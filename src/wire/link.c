@@ -36,8 +36,9 @@ static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
 
 static const struct phx__field wire_beat[] = {
     PHX__NUMBER(phx__beat, next_ms), PHX__NUMBER(phx__beat, digest), PHX__NUMBER(phx__beat, around),
-    PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms),
+    PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms), PHX__NUMBER(phx__beat, lost),
 };
+#define WIRE_BEAT_SHRUNK 1u /* fields at its end that only one with SHRUNK has */
 
 static const struct phx__field wire_suspect[] = {
     PHX__BYTES(phx__suspect, id), PHX__NUMBER(phx__suspect, incarnation), PHX__NUMBER(phx__suspect, seq),
@@ -85,8 +86,9 @@ static const struct wire_format {
 static size_t wire_field_count(int type, int flags)
 {
     int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
+    int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
 
-    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : 0);
+    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)

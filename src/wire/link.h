@@ -58,6 +58,7 @@ struct phx__beat {
     uint64_t around;      /* hash of the sender and its neighbours */
     uint32_t around_count;
     uint32_t echo_ms;     /* the sender's clock, low bits; a reply returns it */
+    uint64_t lost;        /* with SHRUNK: the hash of a neighbour lost; 0: of some that are not named */
 };
 
 struct phx__suspect {

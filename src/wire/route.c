@@ -35,22 +35,10 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
-static int wire_address_is_good(const struct phx_address *a)
-{
-    uint8_t data[WIRE_ADDRESS_MAX];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__addr_put(&w, a);
-    return !w.bad && data[0] != 0;
-}
-
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint32_t i;
-    uint8_t good = 0;
+    size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
@@ -58,15 +46,19 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (i = 0; i < head->address_count; i++)
-        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
-    phx__buf_put_u8(w, good);
-    for (i = 0; i < head->address_count; i++) {
-        if (wire_address_is_good(&head->address[i]))
-            phx__addr_put(w, &head->address[i]);
+    at = w->size;
+    phx__buf_put_u8(w, 0); /* how many addresses, when it is known */
+    for (uint32_t i = 0; i < head->address_count; i++) {
+        size_t before = w->size;
+
+        phx__addr_put(w, &head->address[i]);
+        if (!w->bad && w->data[before] != 0)
+            w->data[at]++;
+        else
+            w->size = before; /* "none" in our card would cost us every link */
     }
     phx__buf_put_u32(w, head->claim_count);
-    for (i = 0; i < head->claim_count; i++) {
+    for (uint32_t i = 0; i < head->claim_count; i++) {
         phx__buf_put_u64(w, claims[i].first);
         phx__buf_put_u64(w, claims[i].last);
         phx__buf_put_u64(w, claims[i].epoch);
@@ -78,10 +70,9 @@ static int wire_claims_are_sound(const struct phx__card *card)
 {
     struct phx__reader r;
     struct phx__claim c, before = {0, 0, 0};
-    uint32_t i;
 
     phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
-    for (i = 0; i < card->claim_count; i++) {
+    for (uint32_t i = 0; i < card->claim_count; i++) {
         wire_get_claim(&r, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
@@ -93,9 +84,7 @@ static int wire_claims_are_sound(const struct phx__card *card)
 
 int phx__wire_route_label_is_sound(const char *label, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         if (label[i] < ' ' || label[i] > '~' || label[i] == '"' || label[i] == '\\')
             return 0;
     return size < PHX_LABEL;

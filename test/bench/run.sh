@@ -5,6 +5,7 @@
 #   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
+#   make bench ONLY=launch     extras/launch beside mpiexec.hydra: launch.sh tells
 #   make bench BEFORE=commit   this tree beside that commit, and no peers: before.sh tells; ROUNDS=11 MS=250
 #
 # CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
@@ -34,6 +35,7 @@ if [ -n "${CONGESTION-}" ] && [ -z "${BENCH_INSIDE-}" ]; then
         exec sh test/bench/run.sh'
 fi
 if [ -n "${BEFORE-}" ]; then exec sh test/bench/before.sh; fi
+if [ "${ONLY-}" = launch ]; then exec sh test/bench/launch.sh; fi
 out=build/bench
 mkdir -p "$out"
 cc=${CC:-cc}
@@ -201,6 +203,9 @@ fi
 
 # What delivery costs beside raw frames on the same kind of connection.
 case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
+
+# extras/launch beside another launcher.
+[ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
 
 # Figures never fail a build; a job without one does.
 if [ -n "$nothing" ]; then

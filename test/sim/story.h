@@ -21,6 +21,19 @@ const struct story *story_find(const char *name);
 void tell_campaign(struct sim *s);
 void tell_determinism(struct sim *s);
 
+/* Told in launch.c. */
+void tell_launch_exchange(struct sim *s);
+void tell_launch_start(struct sim *s);
+void tell_launch_large(struct sim *s);
+void launch_world(struct world_options *o);
+
+/* Told in launch_chaos.c. */
+void tell_launch_chaos(struct sim *s);
+
+/* Told in tree.c. */
+void tell_tree(struct sim *s);
+void tell_orphans(struct sim *s);
+
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 
@@ -32,6 +45,9 @@ void tell_came_and_left(struct sim *s);
 void tell_strangers(struct sim *s);
 void tell_full_hub(struct sim *s);
 void tell_full_accepts(struct sim *s);
+
+/* Told in deaths.c. */
+void tell_deaths(struct sim *s);
 
 /* Told in slow.c. */
 void tell_slow(struct sim *s);

@@ -47,9 +47,9 @@ static void rig_note(struct rig *r, char what, uint32_t node, uint64_t value)
     e->value = value;
 }
 
-static void rig_heartbeat(void *ctx, uint32_t node, int ask)
+static void rig_heartbeat(phx *ctx, uint32_t node, int ask)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     int monitor;
 
     rig_note(r, ask ? 'a' : 'b', node, phx__detect_announce(&r->d, node, r->now, &monitor));
@@ -59,29 +59,29 @@ static void rig_heartbeat(void *ctx, uint32_t node, int ask)
         phx__detect_link_down(&r->d, node);
 }
 
-static void rig_silent(void *ctx, uint32_t node, uint64_t us)
+static void rig_silent(phx *ctx, uint32_t node, uint64_t us)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     rig_note(r, 'x', node, us);
     if (r->drops)
         phx__detect_link_down(&r->d, node);
 }
 
-static void rig_suspect(void *ctx, uint32_t node)
+static void rig_suspect(phx *ctx, uint32_t node)
 {
-    rig_note(ctx, 'r', node, 0);
+    rig_note((void *)ctx, 'r', node, 0);
 }
 
-static void rig_probe(void *ctx, uint32_t node)
+static void rig_probe(phx *ctx, uint32_t node)
 {
-    rig_note(ctx, 'p', node, 0);
+    rig_note((void *)ctx, 'p', node, 0);
 }
 
-static void rig_state(void *ctx, uint32_t node, enum phx_state state)
+static void rig_state(phx *ctx, uint32_t node, enum phx_state state)
 {
     static const char letters[] = "?OSUFL";
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     check(phx__detect_state(&r->d, node, NULL) == state, "the state is the new one inside the call");
     rig_note(r, letters[state], node, 0);
@@ -96,7 +96,7 @@ static void rig_init(struct rig *r)
     memset(r, 0, sizeof *r);
     alloc.alloc = test_alloc;
     alloc.world = &r->heap;
-    ops.ctx = r;
+    ops.ctx = (void *)r;
     phx__mem_init(&r->mem, &alloc, 0);
     phx__timer_init(&r->timers, &r->mem);
     phx__rnd_seed(&r->rnd, 1, 2);

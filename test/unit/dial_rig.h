@@ -40,9 +40,9 @@ struct rig {
     uint32_t said_count[128];
 };
 
-static inline int rig_dial(void *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)
+static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t i;
 
     r->dials++;
@@ -77,17 +77,17 @@ static inline int rig_close(struct rig *r, uint32_t slot)
     return 0;
 }
 
-static inline void rig_abandon(void *ctx, uint32_t slot)
+static inline void rig_abandon(phx *ctx, uint32_t slot)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     r->abandons++;
     r->wrong += !rig_close(r, slot);
 }
 
-static inline uint32_t rig_addresses(void *ctx, uint32_t node, struct phx_address *out)
+static inline uint32_t rig_addresses(phx *ctx, uint32_t node, struct phx_address *out)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     memcpy(out, r->said[node], sizeof r->said[node]);
     return r->said_count[node];
@@ -100,9 +100,9 @@ static inline int rig_says(struct rig *r, uint32_t node, const struct phx_addres
     return phx__dial_set_addrs(&r->d, node, a, count);
 }
 
-static inline void rig_ask(void *ctx)
+static inline void rig_ask(phx *ctx)
 {
-    ((struct rig *)ctx)->asks++;
+    ((struct rig *)(void *)ctx)->asks++;
 }
 
 static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
@@ -113,10 +113,11 @@ static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
         id->b[i] = (unsigned char)phx__rnd_below(dice, 256);
 }
 
-static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials, uint64_t seed)
+static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh, uint32_t max_dials,
+                           uint64_t seed)
 {
     struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
-    struct phx__dial_limits limits = { 0, 0, RETRY_MIN, RETRY_MAX, 0 };
+    struct phx__dial_limits limits = { 0, 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
     uint32_t index;
@@ -133,19 +134,25 @@ static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t max_dials
     rig_id(&r->dice, &self);
     if (phx__id_add(&r->ids, &self, &index) != 0)
         return PHX_ENOMEM;
-    ops.ctx = r;
+    ops.ctx = (void *)r;
     limits.max_links = max_links;
+    limits.full_mesh = full_mesh;
     limits.max_dials = max_dials;
     return phx__dial_init(&r->d, &r->mem, &r->ids, &r->timers, &r->rnd, &r->now, &limits, &ops);
 }
 
-static inline struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
+static inline struct rig *rig_mesh(uint32_t max_links, uint32_t full_mesh, uint32_t max_dials, uint64_t seed)
 {
     struct rig *r = calloc(1, sizeof *r);
 
-    if (r == NULL || rig_init(r, max_links, max_dials, seed) != 0)
+    if (r == NULL || rig_init(r, max_links, full_mesh, max_dials, seed) != 0)
         exit(1);
     return r;
+}
+
+static inline struct rig *rig_new(uint32_t max_links, uint32_t max_dials, uint64_t seed)
+{
+    return rig_mesh(max_links, UINT32_MAX, max_dials, seed);
 }
 
 static inline void rig_free(struct rig *r)
@@ -280,6 +287,7 @@ static inline void rig_check(struct rig *r)
 {
     const struct phx__dial *d = &r->d;
     uint32_t i, k, open = 0, linked = 0, known = 0, queued = 0, latent = 0, wrong = 0;
+    uint32_t mesh = d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 
     for (i = 0; i < d->targets.count; i++) {
         const struct phx__dial_target *t = &d->targets.at[i];
@@ -298,7 +306,7 @@ static inline void rig_check(struct rig *r)
         if (t->node != PHX__NONE && t->node < d->targets.node_capacity && d->targets.nodes[t->node].linked)
             wrong += t->round || t->queued;
         else if (!d->stopped
-                 && (t->hub || (d->links < d->limits.max_links && d->targets.known <= d->limits.max_links)))
+                 && (t->hub || (d->links < d->limits.max_links && d->targets.known <= mesh)))
             /* And nobody who should be linked is at rest. */
             wrong += !t->round && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
     }
@@ -307,7 +315,7 @@ static inline void rig_check(struct rig *r)
         latent += d->targets.nodes[i].target == PHX__DIAL_LATENT;
         /* Who may be dialled has a target. */
         wrong += d->targets.nodes[i].target == PHX__DIAL_LATENT
-                 && (d->targets.known <= d->limits.max_links || d->targets.nodes[i].wanted
+                 && (d->targets.known <= mesh || d->targets.nodes[i].wanted
                      || phx__dial_target_is_pick(&d->targets, i));
         known += d->targets.nodes[i].linked || d->targets.nodes[i].target != 0;
     }

@@ -139,18 +139,18 @@ static inline unsigned below(struct world *w, unsigned n)
     return (unsigned)phx__rnd_below(&w->rnd, n);
 }
 
-static inline uint32_t op_owner(void *ctx, uint64_t name)
+static inline uint32_t op_owner(phx *ctx, uint64_t name)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     if (n->w->wide && name >= WIDE)
         return as_seen(n->self, (int)(name / WIDE));
     return name >= NAMES || n->view[name] < 0 ? PHX__NONE : as_seen(n->self, n->view[name]);
 }
 
-static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
+static inline uint32_t op_next(phx *ctx, uint32_t node, uint32_t *generation)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
     int hop = who(n->self, node) < NODES ? n->hop[who(n->self, node)] : -1; /* some are made up */
 
     if (hop < 0)
@@ -159,11 +159,12 @@ static inline uint32_t op_next(void *ctx, uint32_t node, uint32_t *generation)
     return as_seen(n->self, hop);
 }
 
-static inline int op_random(void *ctx, uint64_t *out)
+static inline int op_random(phx *ctx, void *out, size_t size)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
+    uint64_t number = ++n->w->epochs * 0x9e3779b97f4a7c15u;
 
-    *out = ++n->w->epochs * 0x9e3779b97f4a7c15u;
+    memcpy(out, &number, size);
     return 0;
 }
 
@@ -239,10 +240,10 @@ static inline void give_ack(struct node *to, const struct phx__ack *a, int gap)
         phx__post_recv_ack(&to->post, &got, gap);
 }
 
-static inline int op_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+static inline int op_ack(phx *ctx, uint32_t node, const struct phx__ack *a, int gap)
 {
     /* Control frames are not this room's business: they arrive at once, or not at all. */
-    struct node *n = ctx, *to;
+    struct node *n = (void *)ctx, *to;
     struct world *w = n->w;
     int at = n->self, target = who(n->self, node), steps;
 
@@ -294,9 +295,9 @@ static inline void late_acks(struct world *w)
 static inline int send_size(struct node *n, uint64_t name, size_t size, uint64_t token, uint64_t limit,
                      int owned);
 
-static inline void *op_begin(void *ctx, const struct phx_message *m)
+static inline void *op_begin(phx *ctx, const struct phx_message *m)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
     struct begun *b;
 
     n->w->begun_errors += m->data != NULL || m->size < 2;
@@ -325,24 +326,24 @@ static inline int begun_ends(struct node *n, const void *data, size_t size)
     return 1;
 }
 
-static inline void op_abandon(void *ctx, void *buffer, size_t size)
+static inline void op_abandon(phx *ctx, void *buffer, size_t size)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     n->w->abandoned++;
     n->w->begun_errors += !begun_ends(n, buffer, size);
 }
 
 /* Time is never short here. */
-static inline uint32_t op_calls(void *ctx, int share)
+static inline uint32_t op_calls(phx *ctx, int share)
 {
     (void)ctx, (void)share;
     return 1000;
 }
 
-static inline void op_message(void *ctx, const struct phx_message *m)
+static inline void op_message(phx *ctx, const struct phx_message *m)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
     struct world *w = n->w;
     int sender = (int)m->from;
     struct phx_id id;
@@ -394,9 +395,9 @@ static inline void op_message(void *ctx, const struct phx_message *m)
     }
 }
 
-static inline void op_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
+static inline void op_done(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     n->w->name_errors += n->w->token[token].asked
                          && (n->w->token[token].to != to || n->w->token[token].tag != tag);
@@ -406,7 +407,7 @@ static inline void op_done(void *ctx, uint64_t token, uint64_t to, uint64_t tag,
         n->w->on_done(n, token, result);
 }
 
-static inline int op_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
+static inline int op_segment(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last)
 {
     *owner = op_owner(ctx, name);
     while (name < NAMES && op_owner(ctx, name) == *owner)
@@ -415,9 +416,9 @@ static inline int op_segment(void *ctx, uint64_t name, uint32_t *owner, uint64_t
     return 0;
 }
 
-static inline void op_member(void *ctx, uint64_t token, uint64_t to, int result, size_t left)
+static inline void op_member(phx *ctx, uint64_t token, uint64_t to, int result, size_t left)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     n->w->member_to[n->w->members % NAMES] = to;
     n->w->member_result[n->w->members++ % NAMES] = result;
@@ -426,26 +427,26 @@ static inline void op_member(void *ctx, uint64_t token, uint64_t to, int result,
     op_done(ctx, token, to, 0, result);
 }
 
-static inline void op_lost(void *ctx, uint32_t count, uint64_t to, int result)
+static inline void op_lost(phx *ctx, uint32_t count, uint64_t to, int result)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     (void)to;
     n->w->lost += count;
     n->w->lost_result = result;
 }
 
-static inline void op_writable(void *ctx, uint64_t name)
+static inline void op_writable(phx *ctx, uint64_t name)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     n->w->writable++;
     n->w->writable_name = name;
 }
 
-static inline void op_wants(void *ctx, uint32_t nbr)
+static inline void op_wants(phx *ctx, uint32_t nbr)
 {
-    struct node *n = ctx;
+    struct node *n = (void *)ctx;
 
     (void)nbr;
     n->wants++;
@@ -559,7 +560,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     }
     for (k = 0; k < NAMES; k++)
         n->view[k] = -1;
-    ops.ctx = n;
+    ops.ctx = (void *)n;
     ops.now = &n->w->now;
     ops.owner = op_owner;
     ops.version = &n->version;

@@ -206,10 +206,10 @@ static inline void host_send(struct host *h, uint32_t nbr, struct note *n)
         queue_put(h->w, h->rank, to, n);
 }
 
-static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry *entries,
+static inline void host_update(phx *ctx, uint32_t nbr, const struct phx__entry *entries,
                                uint32_t count)
 {
-    struct host *h = ctx;
+    struct host *h = (void *)ctx;
     struct note *n;
     uint32_t i;
 
@@ -234,17 +234,17 @@ static inline void host_update(void *ctx, uint32_t nbr, const struct phx__entry 
     host_send(h, nbr, n);
 }
 
-static inline size_t host_room(void *ctx, uint32_t nbr)
+static inline size_t host_room(phx *ctx, uint32_t nbr)
 {
-    const struct host *h = ctx;
+    const struct host *h = (const struct host *)ctx;
 
     (void)nbr;
     return h->full ? 0 : SIZE_MAX;
 }
 
-static inline void host_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
+static inline void host_request(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops)
 {
-    struct host *h = ctx;
+    struct host *h = (void *)ctx;
     struct note *n = note_new(NOTE_REQUEST, 0);
 
     n->request.id = h->ids.at[node];
@@ -255,9 +255,9 @@ static inline void host_request(void *ctx, uint32_t nbr, uint32_t node, uint32_t
     host_send(h, nbr, n);
 }
 
-static inline void host_beat(void *ctx, uint32_t nbr, int flags)
+static inline void host_beat(phx *ctx, uint32_t nbr, int flags)
 {
-    struct host *h = ctx;
+    struct host *h = (void *)ctx;
     struct note *n = note_new(NOTE_BEAT, 0);
 
     phx__route_fill_beat(&h->route, nbr, &n->beat);
@@ -265,9 +265,9 @@ static inline void host_beat(void *ctx, uint32_t nbr, int flags)
     host_send(h, nbr, n);
 }
 
-static inline void host_summary(void *ctx, uint32_t nbr, int reply)
+static inline void host_summary(phx *ctx, uint32_t nbr, int reply)
 {
-    struct host *h = ctx;
+    struct host *h = (void *)ctx;
     struct note *n = note_new(NOTE_SUMMARY, 0);
     uint32_t node;
 
@@ -308,7 +308,7 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
     uint32_t self;
     int err;
 
-    ops.ctx = h;
+    ops.ctx = (void *)h;
     ops.update = host_update;
     ops.request = host_request;
     ops.beat = host_beat;
@@ -567,7 +567,7 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
     case NOTE_BEAT:
         phx__route_beat(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
         if (n->flags & (int)PHX__BEAT_REPLY)
-            host_beat(h, node, 0);
+            host_beat((phx *)h, node, 0);
         break;
     default:
         phx__route_summary_begin(r);
@@ -686,7 +686,7 @@ static inline void world_beats(struct world *w)
     for (i = 0; i < w->count; i++)
         for (k = 0; k < w->count; k++)
             if (w->host[i].alive && w->link[i][k] != 0)
-                host_beat(&w->host[i], host_node(&w->host[i], k), 0);
+                host_beat((phx *)&w->host[i], host_node(&w->host[i], k), 0);
 }
 
 /* ---- The truth ------------------------------------------------------------------------------- */

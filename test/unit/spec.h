@@ -431,10 +431,11 @@ static int spec_request(struct spec_side *s, struct spec_in *in)
     return spec_end(s, in, "REQUEST") && spec_life(s, incarnation, seq);
 }
 
-static int spec_beat(struct spec_side *s, struct spec_in *in)
+static int spec_beat(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
     spec_take(in, 16);
     spec_take(in, 12);
+    spec_take(in, (flags & 4) != 0 ? 8 : 0);
     return spec_end(s, in, "BEAT");
 }
 
@@ -656,7 +657,7 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_UPDATE: return spec_update(s, &in);
     case SPEC_CARD: return spec_card_part(s, &in);
     case SPEC_REQUEST: return spec_request(s, &in);
-    case SPEC_BEAT: return spec_beat(s, &in);
+    case SPEC_BEAT: return spec_beat(s, &in, flags);
     case SPEC_SUMMARY: return spec_summary(s, &in);
     case SPEC_DATA: return spec_data(s, &in, flags);
     case SPEC_ACK: return spec_ack(s, &in, flags);

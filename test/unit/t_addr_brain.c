@@ -35,33 +35,18 @@ static struct phx_address parse(const char *text)
     return a;
 }
 
-static const struct phx_address *rig_listener(void *ctx, uint32_t i)
+static const struct phx_address *rig_listener(phx *ctx, uint32_t i)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     return i < r->listeners ? &r->listener[i] : NULL;
 }
 
-static void rig_moved(void *ctx)
-{
-    ((struct rig *)ctx)->moved++;
-}
-
-static void rig_agreed(void *ctx, const struct phx_address *a)
-{
-    struct rig *r = ctx;
-
-    r->agreed++;
-    r->last = *a;
-}
-
 static void rig_init(struct rig *r)
 {
-    struct phx__node_addr_ops ops = { NULL, rig_listener, rig_moved, rig_agreed };
-
     memset(r, 0, sizeof *r);
-    ops.ctx = r;
-    r->a.ops = ops;
+    r->a.ctx = (void *)r;
+    r->a.listener = rig_listener;
 }
 
 static void rig_listen(struct rig *r, const char *at)
@@ -92,6 +77,18 @@ static const char *told(const struct rig *r)
 
 enum { DIALER = 1, SECURE = 2, SAME_HOST = 4 };
 
+/* 1: others are to be told of a new address. */
+static int learn(struct rig *r, const struct phx__node_addr_link *l, const struct phx_address *here)
+{
+    int taught = phx__node_addr_learn(&r->a, l, here);
+
+    r->moved += (taught & PHX__ADDR_MOVED) != 0;
+    r->agreed += (taught & PHX__ADDR_AGREED) != 0;
+    if (taught & PHX__ADDR_AGREED)
+        r->last = r->a.at[r->a.count - 1];
+    return (taught & PHX__ADDR_NEW) != 0;
+}
+
 /* A link of ours at `here` with this peer at `from`, which sees us at `observed`. */
 static int link_up(struct rig *r, int flags, int peer, const char *from, const char *observed,
                    const char *here)
@@ -107,7 +104,7 @@ static int link_up(struct rig *r, int flags, int peer, const char *from, const c
     l.dialer = (flags & DIALER) != 0;
     l.secure = (flags & SECURE) != 0;
     l.same_host = (flags & SAME_HOST) != 0;
-    return phx__node_addr_is_idle(&r->a, &l) ? -1 : phx__node_addr_learn(&r->a, &l, &end);
+    return phx__node_addr_is_idle(&r->a, &l) ? -1 : learn(r, &l, &end);
 }
 
 /* ---- By hand --------------------------------------------------------------------------------- */
@@ -497,7 +494,7 @@ static int random_step(struct rig *r, struct model *m, struct phx__rnd *rnd, int
     l.secure = (flags & SECURE) != 0;
     l.same_host = (flags & SAME_HOST) != 0;
     want = model_link(m, flags, peer, from, observed, here);
-    got = phx__node_addr_learn(&r->a, &l, &end);
+    got = learn(r, &l, &end);
     return got == want;
 }
 

@@ -76,8 +76,8 @@ static void test_give_way(void)
 static void test_dead_beyond(void)
 {
     /* Goal: the dead, however many are known, do not keep those that can be reached from a full mesh (promise
-     * 40); above max_links of these only picks are dialled, until some are lost. Method: 40 dead
-     * ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
+     * 40); above max_links of these the picks do, and when some are lost the mesh is full again. Method:
+     * 40 dead ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
     int late, i, linked;
 
     for (late = 0; late < 2; late++) {
@@ -85,7 +85,7 @@ static void test_dead_beyond(void)
         uint32_t node[25];
 
         r->d.targets.addresses = late ? rig_addresses : NULL;
-        r->d.targets.ctx = r;
+        r->d.targets.ctx = (phx *)r;
         r->refuse = PHX_ETIMEDOUT;
         for (i = 0; i < 40; i++)
             rig_known(r);
@@ -190,6 +190,52 @@ static void test_max_links(void)
     for (i = 0; i < 13; i++)
         node[i] = rig_known(r);
     ok(r->d.targets.known == 20 && count_dialled(r, seen, 200) == 20, "down to 20 known: all of them");
+    rig_check(r);
+    rig_free(r);
+}
+
+static void test_full_mesh(void)
+{
+    /* Goal: full_mesh bounds what is dialled unasked, and nothing else; 0 is none, and no picks. Method: 5
+     * and 0 of 100 nodes with max_links 20; wants, hubs, and known nodes that go below the bound. */
+    struct rig *r = rig_mesh(20, 5, 64, 7);
+    uint8_t seen[200];
+    uint32_t node[100], i;
+
+    for (i = 0; i < 5; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 5, "5 of 5");
+    for (; i < 100; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == PHX__DIAL_PICKS, "8 of 100");
+    for (i = 4; i < 100; i++)
+        phx__dial_forget(&r->d, node[i]);
+    node[4] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 5, "down to 5: all of them");
+    rig_check(r);
+    rig_free(r);
+
+    r = rig_mesh(20, 0, 64, 8);
+    for (i = 0; i < 100; i++)
+        node[i] = rig_known(r);
+    ok(count_dialled(r, seen, 200) == 0 && r->d.targets.pick_count == 0, "none of 100");
+    for (i = 0; i < 30; i++)
+        phx__dial_want(&r->d, node[i]);
+    ok(count_dialled(r, seen, 200) == 30, "who is sent to is dialled");
+    for (i = 0; i < 20; i++)
+        check(rig_up(r, PHX__NONE, node[i]) == 0, "up");
+    ok(count_dialled(r, seen, 200) == 0, "up to max_links");
+    rig_hub(r, 1);
+    rig_wait(r);
+    ok(r->last.expect == PHX__NONE, "beyond it hubs are");
+    rig_fail(r, r->last.slot, PHX_EREFUSED);
+    phx__dial_down(&r->d, node[0]);
+    ok(count_dialled(r, seen, 200) == 10 && !seen[node[0]], "a lost link is not made again unasked");
+    for (i = 1; i < 100; i++) {
+        phx__dial_down(&r->d, node[i]);
+        phx__dial_forget(&r->d, node[i]);
+    }
+    ok(count_dialled(r, seen, 200) == 0, "not the last one either");
     rig_check(r);
     rig_free(r);
 }
@@ -441,6 +487,7 @@ int main(void)
     test_give_way();
     test_dead_beyond();
     test_max_links();
+    test_full_mesh();
     test_crossing();
     test_picks();
     test_full();

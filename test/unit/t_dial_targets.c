@@ -64,6 +64,45 @@ static void test_hub_limits(void)
     rig_free(r);
 }
 
+static void test_unhub(void)
+{
+    /* Goal: a hub that is forgotten is dialled no more, whatever it was doing, and others go on. Method:
+     * three hubs, each forgotten in another state: at rest, being dialled, waiting behind a full set of
+     * dials; a linked one; and one that comes back. */
+    struct rig *r = rig_new(10, 1, 18);
+    uint32_t node = rig_node(r);
+    struct phx_address a[3], both[2];
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        a[i] = v6((uint32_t)i + 1, 7000);
+        check(phx__dial_hub(&r->d, &a[i], 1) == 0, "hub %d", i);
+    }
+    both[0] = a[0];
+    both[1] = a[1];
+    ok(phx__dial_unhub(&r->d, both, 2) == PHX_ENOTFOUND && phx__dial_unhub(&r->d, a, 0) == PHX_ENOTFOUND,
+       "a hub is all its addresses");
+    rig_pass(r, 0);
+    ok(r->open_count == 1 && phx__addr_equal(&r->last.to, &a[0]), "the first is being dialled");
+    ok(phx__dial_unhub(&r->d, &a[1], 1) == 0 && r->d.targets.hub_count == 2, "one that waits is forgotten");
+    rig_check(r);
+    ok(phx__dial_unhub(&r->d, &a[0], 1) == 0 && r->open_count == 0, "one that is being dialled: given up");
+    ok(phx__dial_unhub(&r->d, &a[0], 1) == PHX_ENOTFOUND, "it is there no more");
+    rig_wait(r);
+    ok(phx__addr_equal(&r->last.to, &a[2]), "the third has its turn");
+    rig_up(r, r->last.slot, node);
+    rig_pass(r, 5 * SECOND);
+    ok(phx__dial_unhub(&r->d, &a[2], 1) == 0 && r->d.links == 1, "a linked one: the link stays");
+    phx__dial_down(&r->d, node);
+    ok(rig_wait(r) == UINT64_MAX, "when it is lost nobody dials");
+    check(phx__dial_hub(&r->d, &a[1], 1) == 0, "again");
+    ok(rig_wait(r) == 0 && r->d.targets.count == 3, "what was forgotten may be a hub again, in old memory");
+    rig_fail(r, r->last.slot, PHX_EREFUSED);
+    ok(phx__dial_unhub(&r->d, &a[1], 1) == 0 && rig_wait(r) == UINT64_MAX, "one at rest");
+    rig_check(r);
+    rig_free(r);
+}
+
 static void test_flapping(void)
 {
     /* Goal: a link that comes and goes does not burn. Method: a hub whose links live 10 ms, then
@@ -369,7 +408,7 @@ static void test_memory(void)
                 r->heap.fail_from = n;
             else
                 r->heap.fail_at = n;
-            err = rig_init(r, 6, 4, 23);
+            err = rig_init(r, 6, 6, 4, 23);
             check(err == 0 || err == PHX_ENOMEM, "init says so");
             if (err == 0)
                 memory_scenario(r);
@@ -500,6 +539,7 @@ int main(void)
 {
     test_hub();
     test_hub_limits();
+    test_unhub();
     test_flapping();
     test_hub_leaves();
     test_reset();

@@ -49,29 +49,33 @@ static void set_names(struct rig *r, uint64_t first, uint64_t last, uint32_t nod
 }
 
 /* The next hop towards node i is i. */
-static uint32_t rig_way(void *ctx, const struct phx_id *id)
+static uint32_t rig_way(phx *ctx, const struct phx_id *id)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     return phx__id_find(&r->ids, id);
 }
 
-static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+static int rig_send(phx *ctx, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
+    uint8_t data[96];
+    struct phx__writer w;
     struct phx__frame f;
     struct phx__hand hand;
     size_t used;
 
-    check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get(&f, PHX__HAND, &hand) == 0 && used == frame->size && !urgent,
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_link_put(&w, type, flags, hops, body);
+    check(!w.bad && phx__wire_parse(data, w.size, &f, &used) == 1
+              && phx__wire_link_get(&f, PHX__HAND, &hand) == 0 && used == w.size,
           "a good HAND");
     say(r, "HAND:%u-%u@%u>%u/%d ", (unsigned)hand.first, (unsigned)hand.last, (unsigned)hand.epoch,
         (unsigned)nbr, f.hops);
     return 1;
 }
 
-static int rig_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
+static int rig_life(phx *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
     (void)ctx;
     (void)seq;
@@ -79,10 +83,10 @@ static int rig_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *s
     return node != 3; /* no route has ever told of that one */
 }
 
-static int rig_held(void *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
+static int rig_held(phx *ctx, uint32_t node, const struct phx_range *range, uint64_t epoch,
                     struct phx_range *out)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint64_t i = range->first;
 
     if (r->held_fails)
@@ -97,9 +101,9 @@ static int rig_held(void *ctx, uint32_t node, const struct phx_range *range, uin
     return 1;
 }
 
-static void rig_release(void *ctx, const struct phx_range *range)
+static void rig_release(phx *ctx, const struct phx_range *range)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint64_t i;
 
     if (range->last < WORLD)
@@ -111,9 +115,9 @@ static void rig_release(void *ctx, const struct phx_range *range)
             r->owner[i] = NOBODY;
 }
 
-static int rig_take(void *ctx, const struct phx_range *range, const struct phx_id *giver)
+static int rig_take(phx *ctx, const struct phx_range *range, const struct phx_id *giver)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     if (r->closing)
         return 0;
@@ -123,16 +127,17 @@ static int rig_take(void *ctx, const struct phx_range *range, const struct phx_i
     return 1;
 }
 
-static void rig_end(void *ctx, uint32_t ranges)
+static void rig_end(phx *ctx, uint32_t ranges)
 {
-    say(ctx, "end:%u ", (unsigned)ranges);
+    say((void *)ctx, "end:%u ", (unsigned)ranges);
 }
 
 static const struct phx__node_handover_ops rig_ops = { rig_held, rig_release, rig_take, rig_end };
 
 static int rig_init(struct rig *r, int relay, long fail_at)
 {
-    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, HOPS, relay, r, rig_way, rig_send, rig_life };
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, HOPS, relay,
+                                (void *)r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;

@@ -36,9 +36,9 @@ static void *rig_alloc(void *world, void *old, size_t old_size, size_t new_size)
     return test_alloc(&r->heap, old, old_size, new_size);
 }
 
-static void rig_changed(void *ctx, const struct phx_key *keys, uint32_t count)
+static void rig_changed(phx *ctx, const struct phx_key *keys, uint32_t count)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t i;
 
     r->changes++;
@@ -49,18 +49,18 @@ static void rig_changed(void *ctx, const struct phx_key *keys, uint32_t count)
     }
 }
 
-static int rig_open_tls(void *ctx, int files)
+static int rig_open_tls(phx *ctx, int files)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     r->opened++;
     r->opened_files = files;
     return r->tls_error;
 }
 
-static int rig_local(void *ctx, int handle, struct phx_address *out)
+static int rig_local(phx *ctx, int handle, struct phx_address *out)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     check(handle == 5, "the stream's own handle");
     r->end_asked++;
@@ -69,9 +69,9 @@ static int rig_local(void *ctx, int handle, struct phx_address *out)
     return r->end_error;
 }
 
-static int rig_random(void *ctx, void *out, size_t size)
+static int rig_random(phx *ctx, void *out, size_t size)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     size_t i;
 
     r->fills++;
@@ -95,7 +95,7 @@ static int rig_init(struct rig *r, int insecure, int tls)
     r->heap.fail_at = fail_at;
     alloc.alloc = rig_alloc;
     alloc.world = r;
-    ops.ctx = r;
+    ops.ctx = (void *)r;
     phx__mem_init(&r->mem, &alloc, 0);
     return phx__node_keys_init(&r->k, &r->mem, insecure, tls, 99, &ops);
 }

@@ -16,7 +16,7 @@ struct rig {
     struct phx__names_lost lost;
 };
 
-static uint64_t rig_since(void *ctx, uint32_t node)
+static uint64_t rig_since(phx *ctx, uint32_t node)
 {
     (void)ctx;
     return 1000 + node;

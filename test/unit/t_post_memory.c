@@ -142,37 +142,37 @@ struct bench {
     int acked;
 };
 
-static uint32_t bench_owner(void *ctx, uint64_t name)
+static uint32_t bench_owner(phx *ctx, uint64_t name)
 {
     (void)ctx;
     (void)name;
     return 1;
 }
 
-static uint32_t bench_self(void *ctx, uint64_t name)
+static uint32_t bench_self(phx *ctx, uint64_t name)
 {
     (void)ctx;
     (void)name;
     return PHX__SELF;
 }
 
-static uint32_t bench_next(void *ctx, uint32_t node, uint32_t *generation)
+static uint32_t bench_next(phx *ctx, uint32_t node, uint32_t *generation)
 {
     (void)ctx;
     *generation = 1;
     return node;
 }
 
-static int bench_random(void *ctx, uint64_t *out)
+static int bench_random(phx *ctx, void *out, size_t size)
 {
     (void)ctx;
-    *out = 1;
+    memset(out, 1, size);
     return 0;
 }
 
-static int bench_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap)
+static int bench_ack(phx *ctx, uint32_t node, const struct phx__ack *a, int gap)
 {
-    struct bench *b = ctx;
+    struct bench *b = (void *)ctx;
 
     (void)node;
     (void)gap;
@@ -181,9 +181,9 @@ static int bench_ack(void *ctx, uint32_t node, const struct phx__ack *a, int gap
     return 0;
 }
 
-static void bench_message(void *ctx, const struct phx_message *m)
+static void bench_message(phx *ctx, const struct phx_message *m)
 {
-    struct bench *b = ctx;
+    struct bench *b = (void *)ctx;
 
     b->got += m->size;
 }
@@ -212,7 +212,7 @@ static void bench(void)
         struct phx_id id;
         uint32_t index;
 
-        ops.ctx = i == 0 ? &a : &b;
+        ops.ctx = (void *)(i == 0 ? &a : &b);
         ops.owner = i == 0 ? bench_owner : bench_self;
         n[i].alloc.alloc = test_alloc;
         n[i].alloc.world = &n[i].heap;
@@ -227,7 +227,7 @@ static void bench(void)
     }
     /* wants must not look into a struct node here */
     n[0].post.ops.wants = n[1].post.ops.wants = op_wants;
-    n[0].post.ops.ctx = &a;
+    n[0].post.ops.ctx = (void *)&a;
     phx__buf_slices_init(&a.out, &n[0].mem);
     phx__post_sched_window(&n[0].post, 1, 4u << 20);
     memset(&m, 0, sizeof m);

@@ -257,7 +257,7 @@ static void play(struct host *h, const char *s)
     else if (*s == '-')
         host_down(h, letter(s[1]));
     else if (*s == '^')
-        host_beat(h, host_node(h, letter(s[1])), 0);
+        host_beat((phx *)h, host_node(h, letter(s[1])), 0);
     else if (*s == '!')
         host_flush(h);
     else if (*s == '@')

@@ -44,8 +44,8 @@ static void mesh_fault(struct world *w)
     }
 }
 
-/* One note arrives, from anybody; or, if there is none, time passes. */
-static void mesh_arrive(struct world *w)
+/* One note arrives, from anybody, and its host may flush. */
+static void mesh_take(struct world *w)
 {
     uint32_t from, to, tries;
 
@@ -59,6 +59,12 @@ static void mesh_arrive(struct world *w)
             host_flush(&w->host[to]);
         break;
     }
+}
+
+/* One note arrives; or, if there is none, time passes. */
+static void mesh_arrive(struct world *w)
+{
+    mesh_take(w);
     w->now += phx__rnd_below(&w->rnd, 300);
     if (phx__rnd_below(&w->rnd, 16) == 0)
         world_flush(w);
@@ -248,6 +254,49 @@ static void test_clique(void)
     ok(world_free(w), "freed");
 }
 
+/* How many entries the survivors tell when the last `dead` of a full mesh die at one moment. Together: all
+ * survivors learn of all of it at once; else of one loss and one note at a time, in any order, and flush in
+ * between. */
+static uint64_t mesh_deaths(struct world *w, uint32_t count, uint32_t dead, int together)
+{
+    uint64_t before = 0, after = 0;
+    uint32_t i;
+
+    (void)mesh_clique(w, count);
+    check(world_settle(w, 20, RIGHT_ALL) >= 0, "a mesh of %u", count);
+    world_beats(w);
+    world_run(w, 20 * PHX__SECOND);
+    for (i = 0; i < count - dead; i++)
+        before += w->host[i].route.counters.entries_out;
+    for (i = count - dead; i < count; i++)
+        host_stop(w, i);
+    while (w->notes > 0 && !together)
+        mesh_take(w);
+    world_run(w, PHX__SECOND);
+    check(world_settle(w, 20, RIGHT_ALL) >= 0 && world_is_sound(w), "all is right");
+    for (i = 0; i < count - dead; i++)
+        after += w->host[i].route.counters.entries_out;
+    check(world_free(w), "freed");
+    return after - before;
+}
+
+static void test_deaths(void)
+{
+    /* Goal: deaths cost the survivors entries for the dead, not for the living, however many die at once. One
+     * that hears of a loss before it sees it tells the bearer of a route to the dead, and retracts that. */
+    enum { MANY = WORLD_MAX };
+    static const uint32_t dead[] = { 1, 2, 5, 10 };
+    uint32_t i, k;
+
+    for (i = 0; i < sizeof dead / sizeof *dead; i++) {
+        for (k = 0; k < 2; k++) {
+            uint64_t told = mesh_deaths(&world, MANY, dead[i], (int)k);
+            ok(told <= (k ? 2 : 4) * dead[i] * (MANY - dead[i]), "%u of 20 die, %s: %u entries", dead[i],
+               k ? "seen together" : "seen one by one", (unsigned)told);
+        }
+    }
+}
+
 /* In a chain the middle says of the first host, to that host alone, that it leads this life. */
 static void mesh_lie(struct world *w, uint64_t incarnation, uint32_t seq)
 {
@@ -299,6 +348,7 @@ int main(void)
     test_lost_update();
     test_memory();
     test_clique();
+    test_deaths();
     test_lives();
     return test_end();
 }

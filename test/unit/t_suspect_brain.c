@@ -45,9 +45,9 @@ static int rig_is_nbr(const struct rig *r, uint32_t node)
 }
 
 /* Neighbours directly, other nodes through the first neighbour; to nodes without a route there is no way. */
-static uint32_t rig_way(void *ctx, const struct phx_id *id)
+static uint32_t rig_way(phx *ctx, const struct phx_id *id)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t node = phx__id_find(&r->ids, id);
 
     if (node == PHX__NONE || r->incarnation[node] == 0 || r->nbr_count == 0)
@@ -57,19 +57,21 @@ static uint32_t rig_way(void *ctx, const struct phx_id *id)
 
 /* "S5/7@9>1/6": the rumour of node 5 with life 7 and number 9, to node 1, which may cross 6 links.
  * "P1.5.0>1/7": a probe for node 1 about node 5, asked by node 0; "p": an answer. */
-static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+static int rig_send(phx *ctx, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
+    uint8_t data[96];
+    struct phx__writer w;
     struct phx__suspect s;
     struct phx__probe b;
     struct phx__frame f;
     size_t used;
 
-    if (nbr == PHX__NONE || (!urgent && r->full[nbr]))
+    if (nbr == PHX__NONE || (type != PHX__SUSPECT && r->full[nbr]))
         return 0;
-    check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && urgent == (f.type == PHX__SUSPECT),
-          "a good frame");
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_link_put(&w, type, flags, hops, body);
+    check(!w.bad && phx__wire_parse(data, w.size, &f, &used) == 1, "a good frame");
     if (phx__wire_link_get(&f, PHX__SUSPECT, &s) == 0)
         say(r, "S%d/%u@%u>%u/%d ", (int)phx__id_find(&r->ids, &s.id), (unsigned)s.incarnation,
             (unsigned)s.seq, (unsigned)nbr, f.hops);
@@ -80,52 +82,52 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     return 1;
 }
 
-static int rig_life(void *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
+static int rig_life(phx *ctx, uint32_t node, uint64_t *incarnation, uint32_t *seq)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     *incarnation = r->incarnation[node];
     *seq = r->seq[node];
     return r->incarnation[node] != 0;
 }
 
-static uint32_t rig_neighbour(void *ctx, uint32_t i)
+static uint32_t rig_neighbour(phx *ctx, uint32_t i)
 {
-    const struct rig *r = ctx;
+    const struct rig *r = (void *)ctx;
 
     return i < r->nbr_count ? r->nbr[i] : PHX__NONE;
 }
 
-static int rig_is_busy(void *ctx, uint32_t nbr)
+static int rig_is_busy(phx *ctx, uint32_t nbr)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     return r->busy[nbr];
 }
 
-static int rig_is_adjacent(void *ctx, uint32_t nbr, uint32_t other)
+static int rig_is_adjacent(phx *ctx, uint32_t nbr, uint32_t other)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     return r->adjacent[nbr][other];
 }
 
-static int rig_accuse(void *ctx, uint32_t node, uint32_t accuser)
+static int rig_accuse(phx *ctx, uint32_t node, uint32_t accuser)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     say(r, "accused%u:%d ", (unsigned)node, (int)accuser);
     return r->credits;
 }
 
-static void rig_alive(void *ctx, uint32_t node)
+static void rig_alive(phx *ctx, uint32_t node)
 {
-    say(ctx, "alive%u ", (unsigned)node);
+    say((void *)ctx, "alive%u ", (unsigned)node);
 }
 
-static void rig_refute(void *ctx, uint32_t nbr, const struct phx__request *q)
+static void rig_refute(phx *ctx, uint32_t nbr, const struct phx__request *q)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     check(phx__id_equal(&q->id, &r->ids.at[PHX__SELF]) && q->incarnation == r->incarnation[PHX__SELF],
           "own life");
@@ -138,7 +140,8 @@ static const struct phx__node_suspect_ops rig_ops = { rig_neighbour, rig_is_busy
 /* Nodes 1 to 4 are neighbours, and 1 and 2 of each other. Node i lives its life 100 + i, with number 10. */
 static void rig_init(struct rig *r, int relay)
 {
-    struct phx__node_env env = { &r->mem, &r->ids, NULL, HOPS, relay, r, rig_way, rig_send, rig_life };
+    struct phx__node_env env = { &r->mem, &r->ids, NULL, HOPS, relay,
+                                (void *)r, rig_way, rig_send, rig_life };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;

@@ -36,9 +36,9 @@ static void say(struct rig *r, const char *format, ...)
     va_end(args);
 }
 
-static uint32_t rig_way(void *ctx, const struct phx_id *id)
+static uint32_t rig_way(phx *ctx, const struct phx_id *id)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t node = phx__id_find(&r->ids, id);
 
     if (node == PHX__NONE || r->distance[node] < 0 || r->distance[node] == (int)PHX__UNREACHABLE)
@@ -46,15 +46,19 @@ static uint32_t rig_way(void *ctx, const struct phx_id *id)
     return 1;
 }
 
-static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, int urgent)
+static int rig_send(phx *ctx, uint32_t nbr, int type, int flags, int hops, const void *body)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
+    uint8_t data[96];
+    struct phx__writer w;
     struct phx__trace t;
     struct phx__frame f;
     size_t used;
 
-    check(!frame->bad && phx__wire_parse(frame->data, frame->size, &f, &used) == 1
-              && phx__wire_link_get(&f, PHX__TRACE, &t) == 0 && !urgent,
+    phx__buf_writer_init(&w, data, sizeof data);
+    phx__wire_link_put(&w, type, flags, hops, body);
+    check(!w.bad && phx__wire_parse(data, w.size, &f, &used) == 1
+              && phx__wire_link_get(&f, PHX__TRACE, &t) == 0,
           "a good TRACE");
     if (f.flags & PHX__TRACE_ANSWER)
         say(r, "A%u>%u:%d/%d/%d ", t.number, (unsigned)nbr, t.distance == 255 ? -1 : t.distance, t.why,
@@ -64,31 +68,33 @@ static int rig_send(void *ctx, uint32_t nbr, const struct phx__writer *frame, in
     return 1;
 }
 
-static int rig_random(void *ctx, uint64_t *out)
+static int rig_random(phx *ctx, void *out, size_t size)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
-    *out = ++r->keys;
+    check(size == sizeof r->keys, "a number");
+    ++r->keys;
+    memcpy(out, &r->keys, size);
     return r->no_random ? PHX_EIO : 0;
 }
 
-static int rig_distance(void *ctx, uint32_t node)
+static int rig_distance(phx *ctx, uint32_t node)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
 
     return node < NODES ? r->distance[node] : -1;
 }
 
-static int rig_why(void *ctx, uint32_t node)
+static int rig_why(phx *ctx, uint32_t node)
 {
     (void)ctx;
     return node <= 1 ? 0 : PHX_ETIMEDOUT;
 }
 
 /* "done7:0,2@5,-,0@6": token, result, and of each hop its distance and the ms it took; -: not known. */
-static void rig_done(void *ctx, const struct phx_trace *t)
+static void rig_done(phx *ctx, const struct phx_trace *t)
 {
-    struct rig *r = ctx;
+    struct rig *r = (void *)ctx;
     uint32_t i;
 
     say(r, "done%u:%d", (unsigned)t->token, t->result);
@@ -108,7 +114,8 @@ static const struct phx__node_trace_ops rig_ops = { rig_random, rig_distance, ri
 
 static int rig_init(struct rig *r, int relay, uint32_t hops, long fail_at)
 {
-    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, (int)hops, relay, r, rig_way, rig_send, NULL };
+    struct phx__node_env env = { &r->mem, &r->ids, &r->timers, (int)hops, relay,
+                                (void *)r, rig_way, rig_send, NULL };
     struct phx_alloc alloc;
     struct phx_id id;
     uint32_t i, node;

@@ -190,6 +190,11 @@ static void test_routing_values(void)
            && b2.around_count == b.around_count && b2.echo_ms == b.echo_ms
            && value_frame.flags == PHX__BEAT_MONITOR,
        "BEAT");
+    value_begin();
+    phx__wire_link_put(&value, PHX__BEAT, PHX__BEAT_SHRUNK, 0, &b);
+    value_end();
+    ok(phx__wire_link_get(&value_frame, PHX__BEAT, &b2) == 0 && b2.echo_ms == b.echo_ms && b2.lost == b.lost,
+       "BEAT with SHRUNK");
 }
 
 static void test_detection_values(void)

@@ -1,0 +1,67 @@
+/* gap.c - BRAIN: by which losses the neighbourhoods of this node and of a neighbour differ. */
+
+/* When nodes die, their neighbours learn of it one by one, and each tells the others whom it lost. In
+ * between two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same:
+ * it was so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
+#include "route/gap.h"
+
+static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
+{
+    return phx__id_hash(&ids->at[node & ~PHX__GAP_THEIRS]);
+}
+
+int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->at[i] == node)
+            return 1;
+    return 0;
+}
+
+int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node)
+{
+    uint32_t i = 0;
+
+    while (i < g->count && g->at[i] != node)
+        i++;
+    if (i == g->count)
+        return 0;
+    g->at[i] = g->at[--g->count];
+    g->hash ^= gap_hash(ids, node);
+    return 1;
+}
+
+int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                       uint32_t node)
+{
+    if (phx__mem_grow(mem, &g->at, &g->capacity, g->count + 1, sizeof *g->at) != 0)
+        return PHX_ENOMEM;
+    g->at[g->count++] = node;
+    g->hash ^= gap_hash(ids, node);
+    return 0;
+}
+
+void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem)
+{
+    phx__mem_put(mem, g->at, g->capacity * sizeof *g->at);
+    memset(g, 0, sizeof *g);
+}
+
+int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids, uint64_t differs,
+                            uint32_t *but)
+{
+    differs ^= g->hash;
+    *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
+    return differs == 0 || *but != PHX__NONE;
+}
+
+int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
+                        uint64_t differs, uint32_t node)
+{
+    uint32_t but;
+
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
+        return 0;
+    return phx__route_gap_add(g, mem, ids, node);
+}

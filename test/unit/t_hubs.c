@@ -1,0 +1,149 @@
+/* t_hubs.c - hubs that come and go, links that the host alone decides about, and what it hears of both.
+ *
+ * Goal: a launcher of trees leans on this: full_mesh 0, phx_unjoin, on_node in the step in which a link
+ * closes, and a line for each way in which the dial of a hub ends. Method: whole nodes over loopback.
+ */
+#include "test.h"
+
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#endif
+
+#include "nodes.h"
+
+#include <netinet/in.h>
+
+static struct node n[8];
+
+static struct phx_stats stats_of(const struct node *m)
+{
+    struct phx_stats st;
+
+    check(phx_stats(m->p, &st) == 0, "stats");
+    return st;
+}
+
+static void begin_apart(struct node *m, uint32_t full_mesh)
+{
+    struct phx_config c;
+
+    settings(m, &c);
+    hurry(&c);
+    c.full_mesh = full_mesh;
+    begin_as(m, &c, LOOPBACK);
+}
+
+/* A star that stays one: six leaves know each other, and one link is made when one of them sends. */
+static void test_star(void)
+{
+    uint64_t dials = 0;
+    int i;
+
+    for (i = 0; i < 7; i++) {
+        begin_apart(&n[i], 0);
+        check(phx_assume(n[i].p, (uint64_t)i, (uint64_t)i) == 0, "a name");
+        if (i > 0)
+            check(phx_join(n[i].p, n[0].at) == 0, "join");
+    }
+    eventually(stats_of(&n[1]).reachable == 7 && stats_of(&n[6]).reachable == 7, "all reach all");
+    go_on(1500 * MS);
+    for (i = 0; i < 7; i++)
+        dials += stats_of(&n[i]).dials;
+    ok(dials == 6 && stats_of(&n[0]).links == 6 && stats_of(&n[3]).links == 1,
+       "six dials and links, nobody dials unasked: %u", (unsigned)dials);
+    check(phx_send(n[1].p, 2, 1, 0, text_of(0), 8) == 0, "send");
+    eventually(n[2].mail_count == 1 && stats_of(&n[2]).links == 2, "who is sent to is linked");
+    ok(stats_of(&n[3]).links == 1, "and nobody else is");
+    finish_all(n, 7);
+}
+
+static void test_unjoin(void)
+{
+    uint64_t dials;
+    char at[PHX_ADDRESS_TEXT];
+
+    begin_apart(&n[0], 0);
+    begin_apart(&n[1], 0);
+    ok(phx_unjoin(NULL, n[0].at) == PHX_EINVAL && phx_unjoin(n[1].p, NULL) == PHX_EINVAL,
+       "no node, no address");
+    ok(phx_unjoin(n[1].p, "frog") == PHX_EADDRESS && phx_unjoin(n[1].p, "frog://x") == PHX_ESCHEME,
+       "no address of ours");
+    ok(phx_unjoin(n[1].p, n[0].at) == PHX_ENOTFOUND, "no hub");
+    check(phx_join(n[1].p, n[0].at) == 0, "join");
+    eventually(stats_of(&n[1]).links == 1, "a hub is linked");
+    ok(phx_unjoin(n[1].p, n[0].at) == 0 && phx_unjoin(n[1].p, n[0].at) == PHX_ENOTFOUND, "forgotten once");
+    go_on(300 * MS);
+    ok(stats_of(&n[1]).links == 1, "its link stays");
+    memcpy(at, n[0].at, sizeof at);
+    finish(&n[0]);
+    eventually(stats_of(&n[1]).links == 0, "the hub dies");
+    dials = stats_of(&n[1]).dials;
+    go_on(1500 * MS);
+    ok(stats_of(&n[1]).dials == dials, "nobody dials it");
+    check(phx_join(n[1].p, at) == 0, "join");
+    eventually(logged(&n[1], at, "refused"), "joined again, the log says how its dial ends");
+    check(phx_unjoin(n[1].p, at) == 0, "unjoin");
+    dials = stats_of(&n[1]).dials;
+    go_on(1000 * MS);
+    ok(stats_of(&n[1]).dials == dials, "forgotten again");
+    (void)phx_close(n[1].p, 0);
+    ok(phx_unjoin(n[1].p, at) == PHX_ECLOSED, "a node that leaves has no hubs");
+    finish(&n[1]);
+}
+
+/* Seen from both ends: at the end of each step a neighbour is without a link only if the host was told. */
+static void test_told_at_once(void)
+{
+    int side, early = 0, late = 0, steps, i;
+
+    for (side = 0; side < 2; side++) {
+        begin_apart(&n[0], 0);
+        begin_apart(&n[1], 0);
+        check(phx_join(n[1].p, n[0].at) == 0, "join");
+        await(stats_of(&n[0]).links == 1 && stats_of(&n[1]).links == 1
+                  && stats_of(&n[0]).reachable == 2 && stats_of(&n[1]).reachable == 2, PATIENCE);
+        kill_node(&n[!side]);
+        for (steps = 0; steps < 1000 && stats_of(&n[side]).links > 0; steps++) {
+            int told = 0;
+            turn(20);
+            for (i = 0; i < n[side].event_count; i++)
+                told += n[side].events[i].state == PHX_NODE_UNREACHABLE;
+            late += stats_of(&n[side]).links == 0 && told == 0;
+            early += stats_of(&n[side]).links > 0 && told > 0;
+        }
+        check(stats_of(&n[side]).links == 0, "the link has closed");
+        finish_all(n, 2);
+    }
+    ok(late == 0 && early == 0, "UNREACHABLE comes in the step in which the link closes");
+}
+
+/* One that never answers: the line comes when the time for the dial is over. */
+static void test_silent_hub(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in to;
+    socklen_t size = sizeof to;
+    char at[64];
+
+    memset(&to, 0, sizeof to);
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(bind(fd, (const void *)&to, size) == 0 && listen(fd, 4) == 0
+              && getsockname(fd, (void *)&to, &size) == 0, "a listener");
+    (void)snprintf(at, sizeof at, "tcp://127.0.0.1:%u", (unsigned)ntohs(to.sin_port));
+    begin_apart(&n[0], 0);
+    check(phx_join(n[0].p, at) == 0, "join");
+    eventually(logged(&n[0], at, phx_strerror(PHX_ETIMEDOUT)) > 0, "a hub that says nothing: timed out");
+    close(fd);
+    finish(&n[0]);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    test_star();
+    test_unjoin();
+    test_told_at_once();
+    test_silent_hub();
+    return test_end();
+}
