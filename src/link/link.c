@@ -79,7 +79,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 /* Keeps these bytes for the next read. */
 static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const uint8_t *p, size_t size)
 {
-    if (size == 0 || size > in->stash_capacity) {
+    if (s->resumed.at != NULL && size > 0) { /* they stand in it, and what is before them is done */
+        in->stash = s->resumed.at;
+        in->stash_capacity = s->resumed.size;
+        s->resumed.at = NULL;
+    } else if (size == 0 || size > in->stash_capacity) {
         uint8_t *grown = size > 0 ? phx__mem_get(s->mem, size) : NULL;
 
         if (size > 0 && grown == NULL)
@@ -89,7 +93,7 @@ static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const ui
         in->stash_capacity = (uint32_t)size;
     }
     if (size > 0)
-        memcpy(in->stash, p, size);
+        memmove(in->stash, p, size);
     in->stash_size = (uint32_t)size; /* less than a frame */
     return 0;
 }
@@ -213,18 +217,21 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
     return err;
 }
 
-/* Goes on with frames that were held. They move out of the way of what must be held again. */
+/* Goes on with frames that were held. Their memory is the set's meanwhile, as the link may be closed, and it
+ * takes in what must be held again. */
 static int link_resume(struct phx__link_set *s, struct phx__link *l)
 {
-    uint8_t *data = l->in.stash;
-    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    uint32_t size = l->in.stash_size;
     int err;
 
+    s->resumed.at = l->in.stash;
+    s->resumed.size = l->in.stash_capacity;
     l->in.stash = NULL;
     l->in.stash_size = l->in.stash_capacity = 0;
     l->in.held = 0;
-    err = link_frames(s, l, data, size);
-    phx__mem_put(s->mem, data, capacity);
+    err = link_frames(s, l, s->resumed.at, size);
+    phx__mem_put(s->mem, s->resumed.at, s->resumed.size);
+    s->resumed.at = NULL;
     return err;
 }
 

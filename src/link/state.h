@@ -142,6 +142,12 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -157,6 +163,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
