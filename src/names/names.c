@@ -97,8 +97,7 @@ static void names_give_up(struct phx__names *n, uint32_t winner)
 
     for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, winner);
-    if (own->count > PHX__CARD_CLAIMS)
-        own->count = PHX__CARD_CLAIMS;
+    own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
@@ -136,8 +135,7 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     uint32_t gaps = 0;
 
     for (; i < own->count && own->at[i].first <= last; i++) {
-        if (first < own->at[i].first)
-            gaps++;
+        gaps += first < own->at[i].first;
         if (own->at[i].last >= last)
             return gaps;
         first = own->at[i].last + 1;
@@ -215,8 +213,7 @@ static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uin
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > NAMES_EPOCH_TOP)
-        out->epoch = NAMES_EPOCH_TOP;
+    out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -376,8 +373,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
 
     if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
         return;
-    rest = &of->at[PHX__NAMES_DEAD];
-    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+    for (rest = &of->at[PHX__NAMES_DEAD]; of->count > PHX__NAMES_DEAD + 1; of->count--) {
         const struct phx__claim *last = &of->at[of->count - 1];
         rest->last = rest->last > last->last ? rest->last : last->last;
         rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;

@@ -104,9 +104,9 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
     const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
-    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
 
-    return !phx__mem_could_hold_mail(p->mem, size, mail);
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->pending.count * each
+                                                       + p->transit.bytes + p->recv.bytes);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
