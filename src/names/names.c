@@ -90,16 +90,6 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* What does not fit into a card, e.g. after a hostile one cut ours, is given up, and the application told. */
-static void names_give_up(struct phx__names *n, uint32_t winner)
-{
-    struct phx__names_of *own = &n->of[PHX__SELF];
-
-    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
-        names_lose(n, own->at[i].first, own->at[i].last, winner);
-    own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
-}
-
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
@@ -123,7 +113,10 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     PHX_ASSERT(n->conflict_count <= n->conflict_capacity && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
-    names_give_up(n, node);
+    /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
+    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+        names_lose(n, own->at[i].first, own->at[i].last, node);
+    own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
 
