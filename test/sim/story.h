@@ -21,6 +21,15 @@ const struct story *story_find(const char *name);
 void tell_campaign(struct sim *s);
 void tell_determinism(struct sim *s);
 
+/* Told in launch.c. */
+void tell_launch_exchange(struct sim *s);
+void tell_launch_start(struct sim *s);
+void tell_launch_large(struct sim *s);
+void launch_world(struct world_options *o);
+
+/* Told in launch_chaos.c. */
+void tell_launch_chaos(struct sim *s);
+
 /* Told in tree.c. */
 void tell_tree(struct sim *s);
 void tell_orphans(struct sim *s);
@@ -43,6 +52,10 @@ void tell_deaths(struct sim *s);
 /* Told in slow.c. */
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
+
+/* Told in large.c. */
+void tell_too_large(struct sim *s);
+
 /* Told in holes.c. */
 void tell_hole(struct sim *s);
 void tell_flaky(struct sim *s);

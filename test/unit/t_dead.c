@@ -7,7 +7,6 @@
 #include "../../src/base/sha.h"
 #include "../../src/node/state.h"
 #include "../../src/node/base.h"
-#include "../../src/node/dead.h"
 #endif
 
 #include "raw.h"
