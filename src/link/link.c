@@ -98,14 +98,6 @@ static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const ui
     return 0;
 }
 
-/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
-static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
-{
-    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
-        l->end.why = "it speaks TLS, which is not spoken here";
-    return PHX_EPROTO;
-}
-
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
 static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8_t *p, size_t size)
 {
@@ -114,8 +106,12 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
 
-        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST))
-            return link_nonsense(l, p, size);
+        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST)) {
+            /* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+            if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+                l->end.why = "it speaks TLS, which is not spoken here";
+            return PHX_EPROTO;
+        }
         if (got == 0) {
             if (used >= LINK_STRIDE_LEAST)
                 l->in.stride = (uint32_t)used;

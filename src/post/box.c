@@ -667,8 +667,7 @@ static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *a
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
-        peer = phx__post_sched_find(p, at->node);
-        if (peer != NULL && (box_is_there(&peer->out, at, token)
+        if ((peer = phx__post_sched_find(p, at->node)) != NULL && (box_is_there(&peer->out, at, token)
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }

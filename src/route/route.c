@@ -162,8 +162,7 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
         route_changed(r, node);
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
-    if (!is || hops > d->hops)
-        r->pace.urgent = 1;
+    r->pace.urgent |= !is || hops > d->hops;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -605,8 +604,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
-        n->disagreed = 0;
-        n->summary_wait = 0;
+        n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
