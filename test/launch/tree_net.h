@@ -448,6 +448,7 @@ static inline void net_begin(struct net_agent *a)
     cfg.children_count = a->children_count;
     cfg.go_on = a->net->go_on;
     cfg.cut_wait_us = 10000000;
+    cfg.notice_us = 15000000;
     cfg.ops.ctx = a;
     cfg.ops.send = net_send;
     cfg.ops.agent_of = net_agent_of;

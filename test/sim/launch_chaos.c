@@ -174,6 +174,7 @@ static void chaos_begin(struct chaos *c, uint32_t self)
     cfg.user = a;
     cfg.insecure = 1;
     cfg.full_mesh = 0;
+    cfg.detector.monitors = 255; /* a leaf has one neighbour: who else would tell it that it is alone? */
     cfg.hop_limit = 64;
     cfg.on_message = chaos_message;
     cfg.on_writable = chaos_writable;
@@ -233,7 +234,8 @@ static void chaos_hosts(struct chaos *c)
         }
         if (!a->in && a->number < c->n->operations && rnd(c->s, 3) == 0)
             net_enter(a);
-        if (c->sent[i] < 20 && rnd(c->s, 8) == 0 && la_tree_up(a->tree, 5, &c->sent[i], sizeof c->sent[i]) == 0)
+        if (c->sent[i] < 20 && rnd(c->s, 8) == 0
+            && la_tree_up(a->tree, 5, &c->sent[i], sizeof c->sent[i]) == 0)
             c->sent[i]++;
         world_touch(c->s->w, i);
     }
@@ -254,7 +256,8 @@ static void chaos_fault(struct chaos *c)
 
     if (!c->n->a[i].alive)
         return;
-    world_say(c->s->w, 1, "fault %u at %u, parent %u", (unsigned)what, (unsigned)i, (unsigned)c->n->a[i].above);
+    world_say(c->s->w, 1, "fault %u at %u, parent %u", (unsigned)what, (unsigned)i,
+              (unsigned)c->n->a[i].above);
     if (what < 2) {
         chaos_end(c, i, 0);
     } else if (what == 2) {
