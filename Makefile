@@ -16,6 +16,16 @@ build/phoenix.o: phoenix.c phoenix.h
 test:
 	@./test/run.sh $(if $(ONLY),--only '$(ONLY)')
 
+# The launcher of extras/launch, by one compile line.
+launch: build/phxrun
+build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
+	@mkdir -p build
+	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) phoenix.c
+
+# Eight played hosts, two of them behind a gateway: start, exchange, a rank killed, an agent killed.
+demo_launch: launch
+	@./examples/launch/demo.sh
+
 demo: phoenix.c
 	@./examples/run_demo.sh
 
@@ -64,4 +74,4 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE
+.PHONY: all test demo launch demo_launch sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE

@@ -1358,6 +1358,21 @@ struct phx__link_set {
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
+/* ---- place.c: large fragments that are read straight into the message they belong to */
+
+#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
+PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                      size_t size, size_t whole);
+/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
+ * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
+ * NULL, in the scratch. */
+PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
+                                     struct phx__block **out);
+/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
+PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
+
 #endif
 
 /* ======== src/link/out.h ======== */
@@ -1410,30 +1425,6 @@ PHX_PRIVATE int phx__link_hello_frame(struct phx__link_set *s, struct phx__link 
                                       const struct phx__frame *f);
 /* A parked link may go on. */
 PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l);
-
-#endif
-
-/* ======== src/link/place.h ======== */
-/* place.h - large fragments that are read straight into the message they belong to. */
-#ifdef PHX_LINES
-#line 1 "src/link/place.h"
-#endif
-#ifndef PHX_LINK_PLACE_H
-#define PHX_LINK_PLACE_H
-/* include "link/state.h" */
-
-#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
-
-/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
-PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
-                                      size_t size, size_t whole);
-/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
- * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
- * NULL, in the scratch. */
-PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
-                                     struct phx__block **out);
-/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
-PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
 
 #endif
 
@@ -1987,12 +1978,13 @@ PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first
 /* include "base/id.h" */
 /* include "base/rnd.h" */
 /* include "base/timer.h" */
+/* include "wire/link.h" */
 
 /* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
     phx *ctx;
-    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
-    void (*heartbeat)(phx *ctx, uint32_t node, int ask);
+    /* Send a heartbeat with the contents of phx__detect_announce. PHX__BEAT_REPLY: request one in return. */
+    void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
     void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
@@ -2315,6 +2307,7 @@ struct phx__dial_targets {
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t reachable;            /* nodes that have addresses and a route */
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
@@ -2346,9 +2339,11 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
+/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif
@@ -2404,9 +2399,8 @@ struct phx__dial {
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                               struct phx__timers *timers, struct phx__rnd *rnd,
-                               const uint64_t *now, const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
@@ -3013,6 +3007,9 @@ struct phx__post {
     struct phx__post_counters counters;
 };
 
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
+
 #endif
 
 /* ======== src/post/sched.h ======== */
@@ -3154,20 +3151,6 @@ PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
 
 #endif
 
-/* ======== src/post/multicast.h ======== */
-/* multicast.h - one message to many names. */
-#ifdef PHX_LINES
-#line 1 "src/post/multicast.h"
-#endif
-#ifndef PHX_POST_MULTICAST_H
-#define PHX_POST_MULTICAST_H
-/* include "post/box.h" */
-
-/* Accepts a message to many: to how many, or an error, and then nothing was accepted. */
-PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
-
-#endif
-
 /* ======== src/post/recv.h ======== */
 /* recv.h - frames that arrive: messages, acks, transit, and buffers of the application's. */
 #ifdef PHX_LINES
@@ -3209,7 +3192,6 @@ PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 #endif
 #ifndef PHX_POST_POST_H
 #define PHX_POST_POST_H
-/* include "post/multicast.h" */
 /* include "post/recv.h" */
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
@@ -6540,21 +6522,10 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
-static int wire_address_is_good(const struct phx_address *a)
-{
-    uint8_t data[WIRE_ADDRESS_MAX];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__addr_put(&w, a);
-    return !w.bad && data[0] != 0;
-}
-
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint8_t good = 0;
+    size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
@@ -6562,12 +6533,16 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (uint32_t i = 0; i < head->address_count; i++)
-        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
-    phx__buf_put_u8(w, good);
+    at = w->size;
+    phx__buf_put_u8(w, 0); /* how many addresses, when it is known */
     for (uint32_t i = 0; i < head->address_count; i++) {
-        if (wire_address_is_good(&head->address[i]))
-            phx__addr_put(w, &head->address[i]);
+        size_t before = w->size;
+
+        phx__addr_put(w, &head->address[i]);
+        if (!w->bad && w->data[before] != 0)
+            w->data[at]++;
+        else
+            w->size = before; /* "none" in our card would cost us every link */
     }
     phx__buf_put_u32(w, head->claim_count);
     for (uint32_t i = 0; i < head->claim_count; i++) {
@@ -7166,13 +7141,6 @@ int phx__os_poll_watch(void *world, int handle, int events)
     return 0;
 }
 
-static int os_polled_events(short e)
-{
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
-}
-
 /* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
 int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 {
@@ -7185,12 +7153,14 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        int e, failed;
         if (at == 0 || at >= w->polled_count)
             at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
+        if ((e = w->polled[at].revents) == 0)
             continue;
+        failed = e & (POLLERR | POLLHUP | POLLNVAL);
         out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
+        out[count++].events = (e & POLLIN || failed ? PHX_READ : 0) | (e & POLLOUT || failed ? PHX_WRITE : 0);
     }
     w->start = at;
     return count;
@@ -7374,9 +7344,7 @@ static int os_local(void *world, int handle, struct phx_address *out)
     socklen_t size = sizeof a;
     (void)world;
     memset(&a, 0, sizeof a); /* some systems leave an unnamed socket's family unset */
-    if (getsockname(handle, &a.any, &size) != 0)
-        return phx__os_poll_error(errno);
-    return os_unpack(&a, size, out);
+    return getsockname(handle, &a.any, &size) != 0 ? phx__os_poll_error(errno) : os_unpack(&a, size, out);
 }
 
 /* ---- Descriptors */
@@ -8089,26 +8057,21 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
     return own;
 }
 
-/* Of a listener: who it was when it began to listen. */
-static int os_samehost_is_trusted(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-           && (peer.uid == geteuid() || peer.uid == 0);
-}
-
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
 static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
+    struct ucred peer; /* who the listener was when it began to listen */
     socklen_t size;
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
         return phx__os_poll_error(errno);
-    return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
+    size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+                   && (peer.uid == geteuid() || peer.uid == 0)
+               ? 0
+               : PHX_EACCES;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
@@ -8203,17 +8166,6 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     phx__sha_hmac_end(&h, out);
 }
 
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void cert_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        cert_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
 /* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
@@ -8246,9 +8198,14 @@ static void cert_certify(struct tls_own *own)
 
 void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
     memset(own, 0, sizeof *own);
     cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
-    cert_derive_scalar(key, cluster, own->scalar);
+    do /* one try in four thousand million is not below the order, so the loop is for the proof only */
+        cert_derive(key, "PHX1 TLS key", cluster, n++, own->scalar);
+    while (memcmp(own->scalar, tls_order, 32) >= 0 || memcmp(own->scalar, zeroes, 32) == 0);
     own->sk.curve = BR_EC_secp256r1;
     own->sk.x = own->scalar;
     own->sk.xlen = sizeof own->scalar;
@@ -8496,19 +8453,10 @@ static int cert_check_own(struct tls_pem *pem)
                : PHX_EPAIR;
 }
 
-static int cert_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
 int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
                              uint8_t *text)
 {
+    br_x509_decoder_context decoder;
     int err;
 
     if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
@@ -8517,8 +8465,10 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    err = cert_find_issuer(pem);
-    return err != 0 ? err : cert_check_own(pem);
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : cert_check_own(pem);
 }
 
 #endif
@@ -8737,9 +8687,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     s->mem = mem;
     s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
-    if (files->ca != NULL)
-        err = tls_open_pem(s, files);
-    if (err != 0) {
+    if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
     }
@@ -9264,15 +9212,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* The stream took n bytes. How much is it offered the next time? */
-static void out_adapt(struct phx__link_out *o, size_t n)
-{
-    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
-        o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
-        o->ahead /= 2;
-}
-
 int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     struct phx__link_out *o = &l->out;
@@ -9302,7 +9241,10 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             }
             return 0;
         }
-        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (o->stream.bytes == 0 && n >= (long)o->ahead && o->ahead < OUT_AHEAD_MOST)
+            o->ahead *= 2;
+        else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
+            o->ahead /= 2;
         if (n < 0)
             return n == PHX_EAGAIN ? 0 : (int)n;
         written += (size_t)n;
@@ -9588,9 +9530,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
         l->hello->padded = !l->dialer;
         return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
     }
-    if (l->state == PHX__LINK_PROOF && f->type == PHX__PROOF)
-        return hello_on_proof(s, l, f);
-    return PHX_EPROTO;
+    return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
 int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
@@ -9652,7 +9592,7 @@ int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-/* include "link/place.h" */
+/* include "link/state.h" */
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */
@@ -9854,27 +9794,22 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
     return n < 0 ? (int)n : 0;
 }
 
-/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
- * Nor where callbacks are slow: what there is no time for is kept. */
-static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
-{
-    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
-
-    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
- * holds the block of the message, which may be over before. */
+ * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
+ * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
+ * closed for it, and the next one: then nothing is guessed. Nor where callbacks are slow: what there is no
+ * time for is kept. */
 static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *left, struct phx__block **out)
 {
     struct phx__place *open = &l->place.open;
     struct place_spread r;
     const struct iovec *from;
     uint32_t empty = open->size == 0;
+    size_t size = (l->place.guess + 1) * (size_t)PHX__FRAME_MAX;
+    int affords = s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8);
     long got;
 
-    place_spread(s, open, place_affords(s, l->place.guess), &r);
+    place_spread(s, open, affords ? l->place.guess : 0, &r);
     if (empty)
         phx__buf_place_drop(open);
     s->os_calls++;
@@ -9932,7 +9867,6 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 /* include "link/link.h" */
-/* include "link/place.h" */
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -9977,19 +9911,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
-    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
-    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -10005,7 +9930,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 
@@ -10133,16 +10062,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     return s->spare != NULL ? s->block : NULL;
 }
 
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
-}
-
 /* As phx__link_read, if a large message is being read into place: then *done. */
 static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *done)
 {
@@ -10188,7 +10107,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);
@@ -12351,7 +12275,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
         return; /* a busy peer cannot answer: what it announced holds */
     l->asked = 1;
     l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, 1);
+    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
     if ((l = phx__detect_link_of(d, node)) != NULL)
         detect_set_timer(d, l, now);
 }
@@ -12403,18 +12327,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     return l;
 }
 
-/* The heartbeats that would have been due since the last one if nothing else had been sent. */
-static void detect_count_saved(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
-{
-    uint64_t interval = detect_interval(d, l), count;
-
-    if (now < l->beat_at)
-        return;
-    count = (now - l->beat_at) / interval + 1;
-    l->beat_at = detect_sum(l->beat_at, count * interval);
-    *(l->monitor ? &d->saved : &d->saved_insurance) += count;
-}
-
 static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = detect_check_silence(d, node, now);
@@ -12425,8 +12337,10 @@ static void detect_link_due(struct phx__detect *d, uint32_t node, uint64_t now)
         /* It counts as sent even if it could not be: the link is full of other traffic then. */
         if ((l = phx__detect_link_of(d, node)) != NULL)
             l->sent_at = now;
-    } else if (l != NULL) {
-        detect_count_saved(d, l, now);
+    } else if (l != NULL && now >= l->beat_at) { /* heartbeats were due, if nothing else had been sent */
+        uint64_t interval = detect_interval(d, l), count = (now - l->beat_at) / interval + 1;
+        l->beat_at = detect_sum(l->beat_at, count * interval);
+        *(l->monitor ? &d->saved : &d->saved_insurance) += count;
     }
     if (l != NULL)
         detect_set_timer(d, l, now);
@@ -12476,17 +12390,6 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-static void detect_stall(struct phx__detect *d, uint64_t now)
-{
-    uint64_t gap = now - d->last_step;
-    uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
-
-    d->stalled += gap;
-    d->blind = 1;
-    d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
-    d->grace = PHX__MAX(grace, d->grace);
-}
-
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
     uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
@@ -12495,8 +12398,14 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
-    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2))
-        detect_stall(d, now);
+    if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
+        uint64_t gap = now - d->last_step;
+        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap;
+        d->blind = 1;
+        d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
+        d->grace = PHX__MAX(grace, d->grace);
+    }
     d->last_step = now;
     if (detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
@@ -12767,9 +12676,7 @@ uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint
 int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
                            uint32_t other)
 {
-    if (epoch != other_epoch)
-        return epoch > other_epoch;
-    return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
+    return epoch != other_epoch ? epoch > other_epoch : phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
 /* A claim on its way through the sweep. */
@@ -12989,11 +12896,7 @@ static uint32_t names_losses(const struct phx__names *n, uint32_t node, const st
 /* Queues a conflict. There must be room. */
 static void names_lose(struct phx__names *n, uint64_t first, uint64_t last, uint32_t winner)
 {
-    struct phx__names_conflict *one = &n->conflicts[n->conflict_count++];
-
-    one->range.first = first;
-    one->range.last = last;
-    one->winner = n->ids->at[winner];
+    n->conflicts[n->conflict_count++] = (struct phx__names_conflict){ { first, last }, n->ids->at[winner] };
 }
 
 /* Cuts what node wins, from its claim i on, out of the own claim mine. Appends what remains to *rest. */
@@ -13178,11 +13081,7 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 
 void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids)
 {
-    memset(n, 0, sizeof *n);
-    n->mem = mem;
-    n->ids = ids;
-    n->index.mem = mem;
-    n->index.ids = ids;
+    *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
 void phx__names_free(struct phx__names *n)
@@ -13198,7 +13097,7 @@ void phx__names_free(struct phx__names *n)
 int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim want;
+    struct phx__claim want = { first, last, 0 };
     uint32_t i, gaps;
 
     if (first > last)
@@ -13209,8 +13108,6 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     i = names_from(own, first);
     if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
-    want.first = first;
-    want.last = last;
     want.epoch = names_next_epoch(n, first, last);
     if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
         return PHX_ELIMIT;
@@ -13346,17 +13243,10 @@ static uint32_t names_look(const struct phx__names_index *x, uint64_t name, stru
     return PHX__NONE;
 }
 
-static int names_has(const struct phx__names_of *of, uint64_t name)
-{
-    uint32_t i = names_from(of, name);
-
-    return i < of->count && of->at[i].first <= name && name <= of->at[i].last;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
-    uint32_t owner = PHX__NONE;
+    uint32_t owner = PHX__NONE, i;
     int err = 0;
 
     if (n->indexed != n->version)
@@ -13364,7 +13254,8 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     if (err == 0) {
         n->indexed = n->version;
         owner = names_look(&n->index, name, &range);
-    } else if (n->capacity > 0 && names_has(&n->of[PHX__SELF], name)) {
+    } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
+               && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
     }
     if (around != NULL)
@@ -13678,12 +13569,8 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     struct phx__dial_slot *slot = &s->at[k];
 
     s->free = slot->next;
-    slot->target = target;
-    slot->address = (uint8_t)address;
-    slot->answered = 0;
-    slot->since = now;
-    if (k == s->count)
-        s->count++;
+    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
+    s->count += k == s->count;
     return (uint32_t)slot->generation << 16 | k;
 }
 
@@ -13781,10 +13668,7 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->slot = PHX__NONE;
-    c->family = a->family;
-    c->tls = a->tls;
-    c->port = a->port;
+    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
     if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
@@ -13821,10 +13705,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
 
-    memset(out, 0, sizeof *out);
-    out->family = c->family;
-    out->tls = c->tls;
-    out->port = c->port;
+    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
     if (c->path_size == 0) {
         memcpy(out->ip, c->ip, sizeof c->ip);
         return;
@@ -14228,13 +14109,8 @@ struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint
         ts->count++;
     else
         ts->free = t->after;
-    memset(t, 0, sizeof *t);
-    t->at = at;
-    t->count = (uint8_t)n;
-    t->in_use = 1;
-    t->hub = node == PHX__NONE;
-    t->node = node;
-    t->timer = timer;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
+                                    .node = node, .timer = timer };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -14294,6 +14170,11 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
+int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+{
+    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
+}
+
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
@@ -14312,10 +14193,8 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    if (ts->known > mesh)
-        return 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
     return ts->latent < before;
 }
@@ -14336,6 +14215,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
+    ts->reachable -= ts->nodes[node].reachable;
+    ts->nodes[node].reachable = 0;
     if (t == NULL) {
         ts->latent--;
     } else {
@@ -14387,10 +14268,11 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * the long run (rate.c).
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
- * dialled and the mesh is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS
- * nodes picked by each node for itself (target.c). The graph of picks is random: with 8 out of each it is
- * connected but for a chance too small to see. With full_mesh 0 there are no picks: the host says who is
- * linked. A node that has max_links links dials only hubs it lacks.
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node
+ * for itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -14463,8 +14345,8 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= dial_mesh(d) || dial_node(d, t->node)->wanted
-           || phx__dial_target_is_pick(&d->targets, t->node);
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
+           || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -14478,18 +14360,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -14638,8 +14515,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -14953,18 +14829,21 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than a full mesh has. */
+/* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
+    int held = before & ~dial_bounds(d);
 
-    if (!woken && (before & ~dial_bounds(d)) == 0)
+    /* Without memory for some they are looked for again. */
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
@@ -14974,23 +14853,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -15225,13 +15095,19 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int was = dial_node(d, node)->reachable;
+    struct phx__dial_target *t;
+    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0)
+    if (dial_node(d, node)->target == 0 || was == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+    d->targets.reachable += reachable ? 1u : UINT32_MAX;
+    if ((before & ~dial_bounds(d)) != 0)
+        dial_relax(d, before);
+    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
+            ? phx__dial_target_wake(&d->targets, node)
+            : phx__dial_target_of(&d->targets, node);
+    if (dial_node(d, node)->linked || t == NULL)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -15271,8 +15147,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);
@@ -15583,8 +15458,7 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 
     if (b != NULL && b->capacity - b->used >= need)
         return b;
-    b = phx__buf_block_new(o->mem, size < need ? need : size);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
         return NULL;
     phx__buf_block_drop(o->tail);
     o->tail = b;
@@ -15807,9 +15681,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
-        return NULL;
-    return r;
+    return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
 
 int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
@@ -16153,19 +16025,15 @@ struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
     if (s->recent != NULL && s->recent->name == name)
         return s->recent;
     i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    if (i == UINT32_MAX)
-        return NULL;
-    s->recent = s->boxes[i];
-    return s->recent;
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 {
     struct phx__box *b;
 
-    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
-        return NULL;
-    if ((b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
+    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0
+        || (b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -16191,13 +16059,9 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
-        int err;
-
         s->boxes[b->index] = last;
         last->index = b->index;
-        err = phx__map_put(&s->index, last->name, last->index);
-        PHX_ASSERT(err == 0); /* replacing needs no memory */
-        (void)err;
+        (void)phx__map_put(&s->index, last->name, last->index); /* replacing needs no memory */
     }
     s->count--;
     phx__mem_put(s->mem, b, sizeof *b);
@@ -16305,8 +16169,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
         return;
     }
     m->run = 0;
-    m->rest = 0;
-    m->rest_size = 0;
+    m->rest_size = m->rest = 0;
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);
@@ -16575,9 +16438,8 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     if (peer != NULL)
         return peer;
     PHX_ASSERT(node != PHX__SELF && node < p->ids->size);
-    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0)
-        return NULL;
-    if ((peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
+    if (phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, node + 1, sizeof *p->nodes) != 0
+        || (peer = phx__mem_zero(p->mem, sizeof *peer)) == NULL)
         return NULL;
     if (phx__timer_new(p->timers, PHX__TIMER_POST, node, &peer->timer) != 0) {
         phx__mem_put(p->mem, peer, sizeof *peer);
@@ -16593,11 +16455,9 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
-    peer->out.mem = p->mem;
-    peer->out.target = p->ids->at[node];
-    peer->out.source = p->ids->at[PHX__SELF];
-    peer->out.hops = p->limits.hop_limit;
-    peer->out.own = p->limits.window;
+    peer->out = (struct phx__flow_out){ .mem = p->mem, .target = p->ids->at[node],
+                                        .source = p->ids->at[PHX__SELF], .hops = p->limits.hop_limit,
+                                        .own = p->limits.window };
     phx__post_flow_restart(&peer->out, 0, sched_window(p, node));
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
@@ -16688,8 +16548,7 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
         return NULL;
-    b = phx__buf_block_new(p->mem, capacity < size ? size : capacity);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -16748,8 +16607,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     peer = phx__post_sched_open(p, node);
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
-    to = peer == NULL ? NULL : sched_room(p, peer, size);
-    if (to == NULL)
+    if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
@@ -16770,8 +16628,7 @@ void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, co
     for (i = from; i < c->count; i++)
         n += hop[i] == hop[from];
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    to = peer == NULL ? NULL : sched_room(p, peer, room);
-    if (to == NULL) {
+    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
@@ -16858,8 +16715,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
         if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
-    head = n == 1 ? NULL : sched_multicast_head(p, to, n);
-    if (head == NULL)
+    if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
     err = sched_emit(p, out, head, head->data, head->used, &r);
     phx__buf_block_drop(head);
@@ -17059,8 +16915,8 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
     peer->in.next = peer->in.done = 0;
     peer->in.epoch = epoch;
     phx__post_returns_reset(&peer->returns);
-    peer->ack.stuck = 0;
     peer->ack.gap_from = 0;
+    peer->ack.stuck = 0;
 }
 
 void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
@@ -18108,7 +17964,7 @@ void phx__post_box_forget(struct phx__post *p, uint32_t node)
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-/* include "post/multicast.h" */
+/* include "post/box.h" */
 
 struct multicast_members {
     uint64_t *at;
@@ -18233,11 +18089,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
-    if (err == 0)
-        err = multicast_check(p, &m, c->size);
-    if (err == 0)
-        err = multicast_submit(p, c, &m);
-    if (err == 0) {
+    if (err == 0 && (err = multicast_check(p, &m, c->size)) == 0 && (err = multicast_submit(p, c, &m)) == 0) {
         p->pending.bytes += c->size * m.count;
         p->counters.messages_out += m.count;
     }
@@ -18294,8 +18146,7 @@ static void recv_released(const void *data, size_t size, void *arg)
 {
     struct phx__begun *b = arg;
 
-    (void)data;
-    (void)size;
+    (void)data, (void)size;
     if (b->shown) {
         phx__mem_put(b->post->mem, b, sizeof *b);
         return;
@@ -18324,15 +18175,10 @@ static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const
     struct phx__begun *b = phx__mem_zero(p->mem, sizeof *b);
     struct phx__block *part =
         b == NULL ? NULL : phx__buf_block_wrap(p->mem, NULL, (size_t)d->total, recv_released, b);
-    struct phx_message m;
+    struct phx_message m = { d->to, d->from, d->tag, p->ids->at[source], NULL, (size_t)d->total };
 
     if (part != NULL) {
-        m.to = d->to;
-        m.from = d->from;
-        m.tag = d->tag;
-        m.source = p->ids->at[source];
-        m.data = NULL;
-        b->size = m.size = (size_t)d->total;
+        b->size = m.size;
         b->post = p;
         p->calls -= p->calls > 0;
         b->buffer = part->data = p->ops.begin(p->ops.ctx, &m);
@@ -18676,8 +18522,7 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         peer->ack.hurry |= (flags & (int)PHX__DATA_SOON) != 0;
         phx__post_sched_owe(p, peer, peer->ack.stuck || peer->ack.bytes >= window / 4
                                          || peer->ack.frames >= RECV_ACK_FRAMES);
-        peer->ack.stuck = 0;
-        peer->ack.gap = 0;
+        peer->ack.stuck = peer->ack.gap = 0;
     } else if (!p->recv.stopped) {
         p->counters.dropped++;
         if (!peer->ack.stuck)
@@ -18776,10 +18621,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
 {
-    out->block = phx__buf_block_hold(in->part);
-    out->at = in->part->used;
-    out->size = size;
-    out->got = 0;
+    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
 }
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
@@ -19110,9 +18952,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    if (err == 0)
-        err = post_submit(p, &way, m, &message);
-    if (err == 0) {
+    if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
@@ -19194,12 +19034,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, const struct phx__post_limits *limits,
                    const struct phx__post_ops *ops)
 {
-    memset(p, 0, sizeof *p);
-    p->mem = mem;
-    p->ids = ids;
-    p->timers = timers;
-    p->ops = *ops;
-    p->limits = *limits;
+    *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
@@ -19291,11 +19126,7 @@ static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
                         const struct phx__node_keys_ops *ops)
 {
-    memset(k, 0, sizeof *k);
-    k->mem = mem;
-    k->ops = *ops;
-    k->insecure = insecure;
-    k->tls = tls;
+    *k = (struct phx__node_keys){ .mem = mem, .ops = *ops, .insecure = insecure, .tls = tls };
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
@@ -19330,8 +19161,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
         return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    to->data = memcpy(data, from->data, from->size);
-    to->size = from->size;
+    *to = (struct phx_key){ memcpy(data, from->data, from->size), from->size };
     return 0;
 }
 
@@ -19386,12 +19216,10 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
-    struct phx_address here;
+    struct phx_address here = { .family = 0 };
 
-    if (k->count > 0 || k->insecure || (secure && k->has_files))
-        return 0;
-    memset(&here, 0, sizeof here);
-    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
+    if (k->count > 0 || k->insecure || (secure && k->has_files)
+        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
@@ -20072,15 +19900,6 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-static void handover_ask(struct phx__node_handover *h, const struct phx__node_handover_item *it)
-{
-    struct phx__hand out = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
-                             it->epoch };
-
-    if (h->env.life(h->env.ctx, PHX__SELF, &out.incarnation, NULL))
-        handover_send(h, &out, h->env.hop_limit);
-}
-
 void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
@@ -20089,7 +19908,10 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
     for (uint32_t i = 0; i < h->count; i++) {
         struct phx__node_handover_item *it = &h->at[i];
         if (it->at <= now) {
-            handover_ask(h, it);
+            struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
+                                      it->epoch };
+            if (h->env.life(h->env.ctx, PHX__SELF, &hand.incarnation, NULL))
+                handover_send(h, &hand, h->env.hop_limit);
             it->at = now + it->wait;
             it->wait = 2 * it->wait < HANDOVER_WAIT_MAX ? 2 * it->wait : HANDOVER_WAIT_MAX;
         }
@@ -21092,16 +20914,6 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* Where a SUMMARY that begins with this node ends. */
-static uint32_t frames_summary_end(const phx *p, uint32_t node)
-{
-    uint32_t n = 0;
-
-    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
-        n += phx__route_dest(&p->route, node) != NULL;
-    return node;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
@@ -21111,11 +20923,14 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
-        uint32_t end = frames_summary_end(p, node);
-        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
+        uint32_t end = node, lines = 0;
         size_t start;
+        int flags;
         if (l == NULL)
             return; /* the next digest asks again */
+        for (; end < p->ids.size && lines < FRAMES_SUMMARY_LINES; end++)
+            lines += phx__route_dest(&p->route, end) != NULL;
+        flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {
@@ -22108,9 +21923,7 @@ static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct ph
         if (err == PHX_EMFILE && links_make_room(p))
             err = phx__node_os(p)->dial(p->os.world, to, &handle);
     }
-    if (err == 0)
-        err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l);
-    if (err == 0) {
+    if (err == 0 && (err = links_open(p, handle, 1, secure, PHX__LINK_DIALING, &l)) == 0) {
         l->expect = expect;
         l->address = *to;
         l->address.tls = (unsigned char)secure;
@@ -22135,9 +21948,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err == 0)
-        err = phx__os_adopt(&p->os, handle);
-    if (err != 0) {
+    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -22225,9 +22036,8 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
 int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
-    int err;
+    int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
 
-    err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
     return err != 0 ? err : links_begin(p, l, dialer ? phx__link_hello_begin(&p->set, l) : 0);
 }
 
@@ -22632,11 +22442,6 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
-static void wiring_beat(phx *p, uint32_t node, int ask)
-{
-    phx__node_frames_beat(p, node, ask ? (int)PHX__BEAT_REPLY : 0);
-}
-
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -22981,7 +22786,7 @@ static int wiring_open_rooms(phx *p)
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
                                   phx__node_addresses };
-    struct phx__detect_ops detect = { p, wiring_beat, wiring_silent, wiring_suspect, wiring_lost,
+    struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
@@ -23617,15 +23422,13 @@ static void step_init(phx *p)
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
-    int err = 0;
+    int err;
 
     step_init(p);
     p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else
-        err = phx__os_init(&p->os, &p->mem);
-    if (err != 0)
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
     p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
@@ -24160,9 +23963,7 @@ static int api_check(const phx *p, int valid, int in_order)
 {
     if (p == NULL || !valid)
         return PHX_EINVAL;
-    if (!in_order)
-        return PHX_ERANGE;
-    return p->leave.closing ? PHX_ECLOSED : 0;
+    return !in_order ? PHX_ERANGE : p->leave.closing ? PHX_ECLOSED : 0;
 }
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
@@ -24438,9 +24239,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
-    if (first > last)
-        return PHX_ERANGE;
-    return api_card_changed(p, phx__names_release(&p->names, first, last));
+    return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
 int phx_owner(phx *p, uint64_t name, struct phx_id *out)

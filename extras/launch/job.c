@@ -8,6 +8,7 @@
  * a NUL, and no string at all is the length 2^32 - 1. */
 #include "job.h"
 #include "../../phoenix.h"
+#include "bytes.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -17,11 +18,10 @@
 #define JOB_VERSION 1u
 #define JOB_ROLE_AGENT 2u
 #define JOB_ROLE_RANK 3u
-/* The least that an agent, a run, a program and a string take as bytes. */
+/* The least that an agent, a run, a program and a string la_bytes_take as bytes. */
 #define JOB_AGENT_LEAST 20u
 #define JOB_RUN_SIZE 8u
 #define JOB_PROGRAM_LEAST 16u
-#define JOB_STRING_LEAST 4u
 
 /* ---- Freeing ----------------------------------------------------------------------------------- */
 
@@ -135,42 +135,6 @@ uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank)
 
 /* ---- To bytes ---------------------------------------------------------------------------------- */
 
-static void put_number(struct la_text *t, uint64_t value, size_t bytes)
-{
-    char out[8];
-    size_t i;
-
-    for (i = 0; i < bytes; i++)
-        out[i] = (char)(unsigned char)(value >> 8 * i & 0xff);
-    la_text_add(t, out, bytes);
-}
-
-static void put_u32(struct la_text *t, uint32_t value)
-{
-    put_number(t, value, 4);
-}
-
-static void put_string(struct la_text *t, const char *s)
-{
-    size_t size = s != NULL ? strlen(s) : 0;
-
-    if (size >= LA_NONE)
-        t->failed = 1;
-    put_u32(t, s != NULL ? (uint32_t)size : LA_NONE);
-    la_text_add(t, s, size);
-}
-
-static void put_strings(struct la_text *t, char **at)
-{
-    uint32_t count = 0;
-
-    while (at != NULL && at[count] != NULL)
-        count++;
-    put_u32(t, at != NULL ? count : LA_NONE);
-    for (; at != NULL && *at != NULL; at++)
-        put_string(t, *at);
-}
-
 static void put_settings(struct la_text *t, const struct la_job *j)
 {
     const uint32_t plain[] = { j->size,          j->nodes,    (uint32_t)j->universe, (uint32_t)j->starter,
@@ -183,22 +147,22 @@ static void put_settings(struct la_text *t, const struct la_job *j)
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
-        put_u32(t, plain[i]);
-    put_u32(t, flags);
+        la_bytes_put_u32(t, plain[i]);
+    la_bytes_put_u32(t, flags);
     for (i = 0; i < sizeof wide / sizeof *wide; i++)
-        put_number(t, wide[i], 8);
+        la_bytes_put_number(t, wide[i], 8);
 }
 
 static void put_programs(struct la_text *t, const struct la_job *j)
 {
     uint32_t i;
 
-    put_u32(t, j->programs_count);
+    la_bytes_put_u32(t, j->programs_count);
     for (i = 0; i < j->programs_count; i++) {
-        put_u32(t, j->programs[i].ranks);
-        put_strings(t, j->programs[i].argv);
-        put_strings(t, j->programs[i].env);
-        put_string(t, j->programs[i].dir);
+        la_bytes_put_u32(t, j->programs[i].ranks);
+        la_bytes_put_strings(t, j->programs[i].argv);
+        la_bytes_put_strings(t, j->programs[i].env);
+        la_bytes_put_string(t, j->programs[i].dir);
     }
 }
 
@@ -206,14 +170,14 @@ static void put_agent(struct la_text *t, const struct la_agent *a)
 {
     uint32_t i;
 
-    put_string(t, a->host);
-    put_string(t, a->user);
-    put_u32(t, a->subtree);
-    put_u32(t, a->node);
-    put_u32(t, a->runs_count);
+    la_bytes_put_string(t, a->host);
+    la_bytes_put_string(t, a->user);
+    la_bytes_put_u32(t, a->subtree);
+    la_bytes_put_u32(t, a->node);
+    la_bytes_put_u32(t, a->runs_count);
     for (i = 0; i < a->runs_count; i++) {
-        put_u32(t, a->runs[i].first);
-        put_u32(t, a->runs[i].count);
+        la_bytes_put_u32(t, a->runs[i].first);
+        la_bytes_put_u32(t, a->runs[i].count);
     }
 }
 
@@ -248,23 +212,23 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
     *size = 0;
     if (!encodable(job, number))
         return PHX_EINVAL;
-    put_u32(&t, JOB_MAGIC);
-    put_u32(&t, JOB_VERSION);
-    put_u32(&t, job->id);
+    la_bytes_put_u32(&t, JOB_MAGIC);
+    la_bytes_put_u32(&t, JOB_VERSION);
+    la_bytes_put_u32(&t, job->id);
     la_text_add(&t, (const char *)job->key, sizeof job->key);
-    put_string(&t, job->kvsname);
+    la_bytes_put_string(&t, job->kvsname);
     put_settings(&t, job);
-    put_string(&t, job->mapping);
-    put_string(&t, job->dir);
-    put_strings(&t, job->env);
-    put_string(&t, job->ssh);
-    put_string(&t, job->agent);
-    put_string(&t, job->out_pattern);
-    put_string(&t, job->err_pattern);
+    la_bytes_put_string(&t, job->mapping);
+    la_bytes_put_string(&t, job->dir);
+    la_bytes_put_strings(&t, job->env);
+    la_bytes_put_string(&t, job->ssh);
+    la_bytes_put_string(&t, job->agent);
+    la_bytes_put_string(&t, job->out_pattern);
+    la_bytes_put_string(&t, job->err_pattern);
     put_programs(&t, job);
-    put_u32(&t, number);
-    put_u32(&t, at > 0 ? job->first + parent_of(job, at) : job->parent);
-    put_u32(&t, job->agents[at].subtree);
+    la_bytes_put_u32(&t, number);
+    la_bytes_put_u32(&t, at > 0 ? job->first + parent_of(job, at) : job->parent);
+    la_bytes_put_u32(&t, job->agents[at].subtree);
     for (i = 0; i < job->agents[at].subtree; i++)
         put_agent(&t, &job->agents[at + i]);
     if (t.failed) {
@@ -278,202 +242,89 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
 
 /* ---- From bytes -------------------------------------------------------------------------------- */
 
-/* What is read. After the first error everything reads as zero and takes no memory. */
-struct reader {
-    const unsigned char *at;
-    size_t left;
-    int result;
-};
-
-static void fail(struct reader *r, int result)
-{
-    if (r->result == 0)
-        r->result = result;
-    r->left = 0;
-}
-
-static const unsigned char *take(struct reader *r, size_t size)
-{
-    const unsigned char *at = r->at;
-
-    if (r->result != 0 || size > r->left) {
-        fail(r, PHX_EPROTO);
-        return NULL;
-    }
-    r->at += size;
-    r->left -= size;
-    return at;
-}
-
-static uint64_t take_number(struct reader *r, size_t bytes)
-{
-    const unsigned char *at = take(r, bytes);
-    uint64_t value = 0;
-    size_t i;
-
-    for (i = 0; at != NULL && i < bytes; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-
-static uint32_t take_u32(struct reader *r)
-{
-    return (uint32_t)take_number(r, 4);
-}
-
 /* One of the values 0..last of an enum. */
-static int take_choice(struct reader *r, int last)
+static int take_choice(struct la_bytes *r, int last)
 {
-    uint32_t value = take_u32(r);
+    uint32_t value = la_bytes_u32(r);
 
     if (value > (uint32_t)last)
-        fail(r, PHX_EPROTO);
+        la_bytes_fail(r, PHX_EPROTO);
     return r->result == 0 ? (int)value : 0;
 }
 
-/* How many things follow of which each takes at least so many bytes. */
-static uint32_t take_count(struct reader *r, size_t least)
-{
-    uint32_t count = take_u32(r);
-
-    if (count > r->left / least)
-        fail(r, PHX_EPROTO);
-    return r->result == 0 ? count : 0;
-}
-
-/* An array of zeroes; NULL if count is 0. */
-static void *take_room(struct reader *r, size_t count, size_t each)
-{
-    void *at = r->result == 0 && count > 0 ? calloc(count, each) : NULL;
-
-    if (count > 0 && at == NULL)
-        fail(r, PHX_ENOMEM);
-    return at;
-}
-
-static char *take_bytes(struct reader *r, uint32_t size)
-{
-    const unsigned char *at = take(r, size);
-    char *copy;
-
-    if (at == NULL)
-        return NULL;
-    if (memchr(at, '\0', size) != NULL) {
-        fail(r, PHX_EPROTO);
-        return NULL;
-    }
-    copy = la_text_copy((const char *)at, size);
-    if (copy == NULL)
-        fail(r, PHX_ENOMEM);
-    return copy;
-}
-
-static char *take_string(struct reader *r) /* or NULL, if there is none */
-{
-    uint32_t size = take_u32(r);
-
-    return r->result != 0 || size == LA_NONE ? NULL : take_bytes(r, size);
-}
-
-static char *take_needed(struct reader *r)
-{
-    char *s = take_string(r);
-
-    if (s == NULL)
-        fail(r, PHX_EPROTO);
-    return s;
-}
-
-static char **take_strings(struct reader *r)
-{
-    uint32_t count = take_u32(r), i;
-    char **at;
-
-    if (r->result != 0 || count == LA_NONE)
-        return NULL;
-    if (count > r->left / JOB_STRING_LEAST) {
-        fail(r, PHX_EPROTO);
-        return NULL;
-    }
-    at = take_room(r, (size_t)count + 1, sizeof *at);
-    for (i = 0; i < count && r->result == 0; i++)
-        at[i] = take_needed(r);
-    return at;
-}
-
-static void take_settings(struct reader *r, struct la_job *j)
+static void take_settings(struct la_bytes *r, struct la_job *j)
 {
     uint32_t flags;
     size_t i;
 
-    j->size = take_u32(r);
-    j->nodes = take_u32(r);
-    j->universe = (int32_t)take_u32(r);
+    j->size = la_bytes_u32(r);
+    j->nodes = la_bytes_u32(r);
+    j->universe = (int32_t)la_bytes_u32(r);
     j->starter = take_choice(r, LA_FORK);
     j->pmi = take_choice(r, LA_PMI_PMGR);
     j->stdin_to = take_choice(r, LA_STDIN_NONE);
-    j->stdin_rank = take_u32(r);
+    j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
-    flags = take_u32(r);
+    flags = la_bytes_u32(r);
     if (flags >> 5 != 0)
-        fail(r, PHX_EPROTO);
+        la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
     j->go_on = flags >> 2 & 1;
     j->each = flags >> 3 & 1;
     j->lazy = flags >> 4 & 1;
-    j->push_limit = take_number(r, 8);
-    j->grace_us = take_number(r, 8);
-    j->start_timeout_us = take_number(r, 8);
-    j->cut_wait_us = take_number(r, 8);
+    j->push_limit = la_bytes_number(r, 8);
+    j->grace_us = la_bytes_number(r, 8);
+    j->start_timeout_us = la_bytes_number(r, 8);
+    j->cut_wait_us = la_bytes_number(r, 8);
     for (i = 0; i < 3; i++)
-        j->detect_us[i] = take_number(r, 8);
+        j->detect_us[i] = la_bytes_number(r, 8);
 }
 
-static void take_programs(struct reader *r, struct la_job *j)
+static void take_programs(struct la_bytes *r, struct la_job *j)
 {
-    uint32_t count = take_count(r, JOB_PROGRAM_LEAST), i;
+    uint32_t count = la_bytes_count(r, JOB_PROGRAM_LEAST), i;
     uint64_t ranks = 0;
 
-    j->programs = take_room(r, count, sizeof *j->programs);
+    j->programs = la_bytes_room(r, count, sizeof *j->programs);
     j->programs_count = j->programs != NULL ? count : 0;
     for (i = 0; i < j->programs_count && r->result == 0; i++) {
         struct la_program *p = &j->programs[i];
 
-        p->ranks = take_u32(r);
+        p->ranks = la_bytes_u32(r);
         ranks += p->ranks;
-        p->argv = take_strings(r);
-        p->env = take_strings(r);
-        p->dir = take_string(r);
+        p->argv = la_bytes_strings(r);
+        p->env = la_bytes_strings(r);
+        p->dir = la_bytes_string(r);
         if (p->argv == NULL || p->argv[0] == NULL)
-            fail(r, PHX_EPROTO);
+            la_bytes_fail(r, PHX_EPROTO);
     }
     if (ranks != j->size || count == 0)
-        fail(r, PHX_EPROTO);
+        la_bytes_fail(r, PHX_EPROTO);
 }
 
 /* Runs ascend and fit into the job; a host has a number if it has runs. */
-static void take_agent(struct reader *r, const struct la_job *j, struct la_agent *a)
+static void take_agent(struct la_bytes *r, const struct la_job *j, struct la_agent *a)
 {
     uint32_t next = 0, count, i;
 
-    a->host = take_needed(r);
-    a->user = take_string(r);
-    a->subtree = take_u32(r);
-    a->node = take_u32(r);
-    count = take_count(r, JOB_RUN_SIZE);
+    a->host = la_bytes_needed(r);
+    a->user = la_bytes_string(r);
+    a->subtree = la_bytes_u32(r);
+    a->node = la_bytes_u32(r);
+    count = la_bytes_count(r, JOB_RUN_SIZE);
     if ((a->node == LA_NONE) != (count == 0) || (count > 0 && a->node >= j->nodes))
-        fail(r, PHX_EPROTO);
-    a->runs = take_room(r, count, sizeof *a->runs);
+        la_bytes_fail(r, PHX_EPROTO);
+    a->runs = la_bytes_room(r, count, sizeof *a->runs);
     a->runs_count = a->runs != NULL ? count : 0;
     for (i = 0; i < a->runs_count; i++) {
         struct la_run *run = &a->runs[i];
 
-        run->first = take_u32(r);
-        run->count = take_u32(r);
+        run->first = la_bytes_u32(r);
+        run->count = la_bytes_u32(r);
         if (run->first < next || run->first >= j->size || run->count == 0
             || run->count > j->size - run->first)
-            fail(r, PHX_EPROTO);
+            la_bytes_fail(r, PHX_EPROTO);
         next = run->first + run->count;
     }
 }
@@ -521,7 +372,7 @@ static int runs_apart(const struct la_job *j, struct la_run *all)
     return 1;
 }
 
-static void check_slice(struct reader *r, const struct la_job *j)
+static void check_slice(struct la_bytes *r, const struct la_job *j)
 {
     size_t runs = 1, i;
     struct la_run *all;
@@ -529,64 +380,64 @@ static void check_slice(struct reader *r, const struct la_job *j)
 
     for (i = 0; i < j->agents_count; i++)
         runs += j->agents[i].runs_count;
-    end = take_room(r, j->agents_count, sizeof *end);
-    all = take_room(r, runs, sizeof *all);
+    end = la_bytes_room(r, j->agents_count, sizeof *end);
+    all = la_bytes_room(r, runs, sizeof *all);
     if (r->result == 0 && (!subtrees_fit(j, end) || !runs_apart(j, all)))
-        fail(r, PHX_EPROTO);
+        la_bytes_fail(r, PHX_EPROTO);
     free(end);
     free(all);
 }
 
-static void take_slice(struct reader *r, struct la_job *j)
+static void take_slice(struct la_bytes *r, struct la_job *j)
 {
     uint32_t count, i;
 
-    j->first = take_u32(r);
-    j->parent = take_u32(r);
-    count = take_count(r, JOB_AGENT_LEAST);
+    j->first = la_bytes_u32(r);
+    j->parent = la_bytes_u32(r);
+    count = la_bytes_count(r, JOB_AGENT_LEAST);
     if (count == 0 || count > LA_NONE - j->first
         || (j->first == 0 ? j->parent != LA_NONE : j->parent >= j->first))
-        fail(r, PHX_EPROTO);
-    j->agents = take_room(r, count, sizeof *j->agents);
+        la_bytes_fail(r, PHX_EPROTO);
+    j->agents = la_bytes_room(r, count, sizeof *j->agents);
     j->agents_count = j->agents != NULL ? count : 0;
     for (i = 0; i < j->agents_count && r->result == 0; i++)
         take_agent(r, j, &j->agents[i]);
     if (r->left > 0)
-        fail(r, PHX_EPROTO);
+        la_bytes_fail(r, PHX_EPROTO);
     check_slice(r, j);
 }
 
-static void take_head(struct reader *r, struct la_job *j)
+static void take_head(struct la_bytes *r, struct la_job *j)
 {
     const unsigned char *key;
 
-    if (take_u32(r) != JOB_MAGIC)
-        fail(r, PHX_EPROTO);
-    if (take_u32(r) != JOB_VERSION)
-        fail(r, PHX_EVERSION);
-    j->id = take_u32(r);
-    key = take(r, sizeof j->key);
+    if (la_bytes_u32(r) != JOB_MAGIC)
+        la_bytes_fail(r, PHX_EPROTO);
+    if (la_bytes_u32(r) != JOB_VERSION)
+        la_bytes_fail(r, PHX_EVERSION);
+    j->id = la_bytes_u32(r);
+    key = la_bytes_take(r, sizeof j->key);
     if (key != NULL)
         memcpy(j->key, key, sizeof j->key);
-    j->kvsname = take_needed(r);
+    j->kvsname = la_bytes_needed(r);
 }
 
 int la_job_decode(struct la_job *out, const unsigned char *data, size_t size)
 {
-    struct reader r = { NULL, 0, 0 };
+    struct la_bytes r = { NULL, 0, 0 };
 
     r.at = data;
     r.left = size;
     memset(out, 0, sizeof *out);
     take_head(&r, out);
     take_settings(&r, out);
-    out->mapping = take_string(&r);
-    out->dir = take_string(&r);
-    out->env = take_strings(&r);
-    out->ssh = take_string(&r);
-    out->agent = take_string(&r);
-    out->out_pattern = take_string(&r);
-    out->err_pattern = take_string(&r);
+    out->mapping = la_bytes_string(&r);
+    out->dir = la_bytes_string(&r);
+    out->env = la_bytes_strings(&r);
+    out->ssh = la_bytes_string(&r);
+    out->agent = la_bytes_string(&r);
+    out->out_pattern = la_bytes_string(&r);
+    out->err_pattern = la_bytes_string(&r);
     take_programs(&r, out);
     take_slice(&r, out);
     if (r.result != 0)

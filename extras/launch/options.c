@@ -7,6 +7,7 @@
 #include "options.h"
 #include "../../phoenix.h"
 #include "args.h"
+#include "file.h"
 #include "plan.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTIONS_FILE_MAX ((size_t)16 << 20) /* bytes of a host file */
 #define OPTIONS_PATH_MAX ((size_t)1 << 16)
 #define OPTIONS_NAME 256                    /* of a host */
 #define OPTIONS_GRACE_US 2000000u
@@ -48,37 +48,6 @@ static const char *variable(const struct work *w, const char *name)
     return NULL;
 }
 
-static int cannot_read(struct work *w, const char *path, const char *because)
-{
-    snprintf(w->why, LA_TEXT, "%.150s: %s", path, because);
-    return PHX_EINVAL;
-}
-
-/* A whole file, which must be text of at most OPTIONS_FILE_MAX bytes. */
-static int read_file(struct work *w, const char *path, struct la_text *out)
-{
-    FILE *f = fopen(path, "r");
-    char block[4096];
-    size_t n;
-    int bad;
-
-    if (f == NULL)
-        return cannot_read(w, path, strerror(errno));
-    errno = 0;
-    la_text_add(out, "", 0);
-    do {
-        n = fread(block, 1, sizeof block, f);
-        la_text_add(out, block, n);
-    } while (n > 0 && out->size <= OPTIONS_FILE_MAX && !out->failed);
-    bad = ferror(f) ? errno : 0;
-    fclose(f);
-    if (bad != 0)
-        return cannot_read(w, path, strerror(bad));
-    if (out->size > OPTIONS_FILE_MAX)
-        return cannot_read(w, path, "too large for a list of hosts or programs");
-    return out->failed ? PHX_ENOMEM : 0;
-}
-
 /* ---- Words ------------------------------------------------------------------------------------- */
 
 /* The programs of a configuration file. */
@@ -90,7 +59,7 @@ static int read_config(struct work *w)
     int err;
 
     w->args.configfile = NULL;
-    err = read_file(w, path, &text);
+    err = la_file_read(path, &text, w->why);
     if (err == 0)
         err = la_args_split(text.at, text.size, path, &words, &count, w->why);
     if (err == 0)
@@ -263,7 +232,7 @@ static void name_this_host(struct work *w)
 static int hosts_of_file(struct work *w, const char *path, int pbs)
 {
     struct la_text text = { 0 };
-    int err = read_file(w, path, &text);
+    int err = la_file_read(path, &text, w->why);
 
     if (err == 0)
         err = pbs ? la_hosts_pbs(&w->hosts, text.at, text.size, w->why)

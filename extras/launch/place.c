@@ -669,6 +669,75 @@ static int count_ranks(const struct la_job *job, const struct la_place_config *c
     return PHX_EINVAL;
 }
 
+/* Agents are what running has, without ranks; nodes are numbered as ranks come to them. */
+static int copy_agents(struct placing *p, struct la_job *job, const struct la_job *running)
+{
+    uint32_t i;
+
+    job->agents = calloc(running->agents_count, sizeof *job->agents);
+    if (job->agents == NULL)
+        return PHX_ENOMEM;
+    job->agents_count = running->agents_count;
+    job->first = running->first;
+    job->parent = running->parent;
+    for (i = 0; i < running->agents_count; i++) {
+        const struct la_agent *from = &running->agents[i];
+        struct la_agent *a = &job->agents[i];
+
+        a->host = la_text_dup(from->host);
+        a->user = la_text_dup(from->user);
+        a->subtree = from->subtree;
+        a->node = p->node[i] = LA_NONE;
+        if (a->host == NULL || (from->user != NULL && a->user == NULL))
+            return PHX_ENOMEM;
+    }
+    for (i = 0; i < p->size; i++)
+        if (p->node[p->host_of[i]] == LA_NONE)
+            job->agents[p->host_of[i]].node = p->node[p->host_of[i]] = job->nodes++;
+    for (i = 0; i < running->agents_count; i++)
+        p->weight[i] = i; /* which agent a host has: itself */
+    return 0;
+}
+
+int la_place_beside(struct la_job *job, const struct la_job *running, const uint32_t *at,
+                    struct la_place_said *said, char why[LA_TEXT])
+{
+    const struct la_place_config cfg = { 0 };
+    const struct la_hosts none = { NULL, 0, 0 };
+    struct placing p;
+    uint32_t i;
+    int err;
+
+    memset(said, 0, sizeof *said);
+    memset(&p, 0, sizeof p);
+    p.hosts = &none;
+    err = count_ranks(job, &cfg, &p.size, why);
+    if (err != 0)
+        return err;
+    for (i = 0; i < p.size; i++)
+        if (at[i] >= running->agents_count) {
+            snprintf(why, LA_TEXT, "no agent for rank %lu", (unsigned long)i);
+            return PHX_EINVAL;
+        }
+    p.host_of = array(p.size, sizeof *p.host_of);
+    p.node = array(running->agents_count, sizeof *p.node);
+    p.weight = array(running->agents_count, sizeof *p.weight);
+    err = p.host_of == NULL || p.node == NULL || p.weight == NULL ? PHX_ENOMEM : 0;
+    if (err == 0) {
+        memcpy(p.host_of, at, p.size * sizeof *at);
+        job->size = p.size;
+        job->nodes = 0;
+        job->universe = running->universe;
+        err = copy_agents(&p, job, running);
+    }
+    if (err == 0)
+        err = write_mapping(&p, job, said);
+    if (err == 0)
+        err = fill_runs(&p, job, p.weight);
+    end(&p);
+    return err;
+}
+
 int la_place(struct la_job *job, const struct la_hosts *hosts, const struct la_place_config *cfg,
              struct la_place_said *said, char why[LA_TEXT])
 {

@@ -207,11 +207,12 @@ static int rank_of(const char *text, int64_t *rank)
     return *end == '\0';
 }
 
-/* Over a port this is where the client says which rank it is. */
+/* Over a port this is where the client says which rank it is: as pmirank, or, if it is Slurm's library, as
+ * srcid. */
 static void do_fullinit(struct la_engine *e, struct la_client *c, const struct request *q)
 {
     int64_t rank = c->rank == NULL ? -1 : (int64_t)c->rank->rank;
-    const char *said = value_of(q, "pmirank");
+    const char *said = value_or(q, "pmirank", value_of(q, "srcid"));
     struct answer a;
 
     if ((said != NULL || c->rank == NULL) && !rank_of(said, &rank)) {
@@ -365,8 +366,8 @@ static void do_abort(struct la_engine *e, struct la_client *c, const struct requ
 
 static void do_finalize(struct la_engine *e, struct la_client *c, const struct request *q)
 {
-    say(e, c, q->cmd, q->thrid, NULL);
     la_engine_finalize_said(e, c);
+    say(e, c, q->cmd, q->thrid, NULL);
 }
 
 static void do_refused(struct la_engine *e, struct la_client *c, const struct request *q)

@@ -4,12 +4,13 @@
 #include "base/id.h"
 #include "base/rnd.h"
 #include "base/timer.h"
+#include "wire/link.h"
 
 /* These may call functions of this header, e.g. phx__detect_link_down from silent. */
 struct phx__detect_ops {
     phx *ctx;
-    /* Send a heartbeat with the contents of phx__detect_announce. ask: request one in return. */
-    void (*heartbeat)(phx *ctx, uint32_t node, int ask);
+    /* Send a heartbeat with the contents of phx__detect_announce. PHX__BEAT_REPLY: request one in return. */
+    void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
     void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */

@@ -47,10 +47,7 @@ static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct p
     struct phx__dial_addr *c = &at[i];
     uint16_t begin = (uint16_t)*paths;
 
-    c->slot = PHX__NONE;
-    c->family = a->family;
-    c->tls = a->tls;
-    c->port = a->port;
+    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
     if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
         memcpy(c->ip, a->ip, sizeof c->ip);
         return;
@@ -87,10 +84,7 @@ void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct 
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
 
-    memset(out, 0, sizeof *out);
-    out->family = c->family;
-    out->tls = c->tls;
-    out->port = c->port;
+    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
     if (c->path_size == 0) {
         memcpy(out->ip, c->ip, sizeof c->ip);
         return;

@@ -30,10 +30,11 @@
  * the long run (rate.c).
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
- * dialled and the mesh is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS
- * nodes picked by each node for itself (target.c). The graph of picks is random: with 8 out of each it is
- * connected but for a chance too small to see. With full_mesh 0 there are no picks: the host says who is
- * linked. A node that has max_links links dials only hubs it lacks.
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -106,8 +107,8 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= dial_mesh(d) || dial_node(d, t->node)->wanted
-           || phx__dial_target_is_pick(&d->targets, t->node);
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
+           || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -121,18 +122,13 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
     phx__timer_set(d->targets.timers, t->timer, at);
 }
 
-static int dial_goes_first(const struct phx__dial *d, uint32_t node)
-{
-    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = &d->targets.ids->at[node];
-    int smaller = phx__id_compare(a, b) < 0;
-
-    return ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0 ? smaller : !smaller;
-}
-
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
 static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
-    if (t->hub || !d->listening || dial_goes_first(d, t->node))
+    const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
+    int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
+
+    if (t->hub || !d->listening || odd == (phx__id_compare(a, b) < 0))
         return 0;
     return DIAL_COURTESY_US + dial_between(d, 0, DIAL_COURTESY_JITTER_US);
 }
@@ -281,8 +277,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
-    t->round = 0;
-    t->untried = 0;
+    t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
 
@@ -596,18 +591,21 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than a full mesh has. */
+/* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
+    int held = before & ~dial_bounds(d);
 
-    if (!woken && (before & ~dial_bounds(d)) == 0)
+    /* Without memory for some they are looked for again. */
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
@@ -617,23 +615,14 @@ static void dial_relax(struct phx__dial *d, int before)
 /* ---- What the node tells us */
 
 int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, struct phx__rnd *rnd,
-                   const uint64_t *now, const struct phx__dial_limits *limits,
-                   const struct phx__dial_ops *ops)
+                   struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                   const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    memset(d, 0, sizeof *d);
-    d->targets.mem = mem;
-    d->targets.ids = ids;
-    d->targets.timers = timers;
-    d->targets.addresses = ops->addresses;
-    d->targets.ctx = ops->ctx;
-    d->targets.picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0;
-    d->rnd = rnd;
-    d->now = now;
-    d->ops = *ops;
-    d->limits = *limits;
-    d->targets.free = d->head = d->tail = PHX__NONE;
-    d->room_at = UINT64_MAX;
+    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .head = PHX__NONE, .tail = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+                                             .ctx = ops->ctx, .addresses = ops->addresses,
+                                             .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__dial_start_init(&d->start, limits->start_above);
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -868,13 +857,19 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int was = dial_node(d, node)->reachable;
+    struct phx__dial_target *t;
+    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0)
+    if (dial_node(d, node)->target == 0 || was == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+    d->targets.reachable += reachable ? 1u : UINT32_MAX;
+    if ((before & ~dial_bounds(d)) != 0)
+        dial_relax(d, before);
+    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
+            ? phx__dial_target_wake(&d->targets, node)
+            : phx__dial_target_of(&d->targets, node);
+    if (dial_node(d, node)->linked || t == NULL)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -914,8 +909,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
         return;
     dial_drop_addrs(d, node);
     n = &d->targets.nodes[node];
-    n->wanted = 0;
-    n->flaps = 0;
+    n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
     dial_relax(d, before);

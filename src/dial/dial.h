@@ -45,9 +45,8 @@ struct phx__dial {
 };
 
 PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
-                               struct phx__timers *timers, struct phx__rnd *rnd,
-                               const uint64_t *now, const struct phx__dial_limits *limits,
-                               const struct phx__dial_ops *ops);
+                               struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
+                               const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */

@@ -38,12 +38,8 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     struct phx__dial_slot *slot = &s->at[k];
 
     s->free = slot->next;
-    slot->target = target;
-    slot->address = (uint8_t)address;
-    slot->answered = 0;
-    slot->since = now;
-    if (k == s->count)
-        s->count++;
+    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
+    s->count += k == s->count;
     return (uint32_t)slot->generation << 16 | k;
 }
 

@@ -5,7 +5,6 @@
  * per link. An idle link holds no buffer. Large messages are read straight to where they belong (place.c).
  * How a link comes up is in hello.c, how it writes in out.c. */
 #include "link/link.h"
-#include "link/place.h"
 
 /* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
 #define LINK_HELLO_MOST 2048u
@@ -50,19 +49,10 @@ static uint64_t link_price(const struct phx__link_set *s, const struct phx__link
     return s->paid_at <= until ? 1 : 1 + (s->paid_at - until) / (LINK_ALL_STEP_US << old);
 }
 
-static void link_charge(struct phx__link_set *s, struct phx__link *l, size_t size)
-{
-    uint64_t units = 1 + size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
-    uint64_t cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
-
-    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
-    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
-    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
-}
-
 static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f,
                          const uint8_t *raw, size_t raw_size)
 {
+    uint64_t units, cost;
     int reason, err;
 
     if (f->type == PHX__REFUSE) {
@@ -78,7 +68,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
         return s->ops->frame(s->ctx, l, f, raw, raw_size);
     s->walked = s->named = 0;
     err = s->ops->frame(s->ctx, l, f, raw, raw_size);
-    link_charge(s, l, raw_size);
+    units = 1 + raw_size / LINK_UNIT_BYTES + s->walked / LINK_UNIT_WALKED;
+    cost = (units * link_price(s, l) + s->named / LINK_UNIT_WALKED) * LINK_UNIT_US;
+    l->in.paid_at = PHX__MAX(l->in.paid_at, s->now) + cost;
+    s->paid_at = PHX__MAX(s->paid_at, s->now) + units * LINK_ALL_US;
+    s->paid_at = PHX__MIN(s->paid_at, s->now + LINK_ALL_MOST_US);
     return err;
 }
 
@@ -206,16 +200,6 @@ struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
     return s->spare != NULL ? s->block : NULL;
 }
 
-static void link_renew_scratch(struct phx__link_set *s)
-{
-    if (s->block->refs == 1)
-        return;
-    phx__buf_block_drop(s->block);
-    s->block = s->spare;
-    s->spare = NULL;
-    s->scratch = s->block->data;
-}
-
 /* As phx__link_read, if a large message is being read into place: then *done. */
 static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *done)
 {
@@ -261,7 +245,12 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         phx__timer_set(s->timers, l->timer, l->in.paid_at - LINK_OWED_US);
         return 0;
     }
-    link_renew_scratch(s);
+    if (s->block->refs > 1) { /* it was lent */
+        phx__buf_block_drop(s->block);
+        s->block = s->spare;
+        s->spare = NULL;
+        s->scratch = s->block->data;
+    }
     if (l->in.held)
         return link_resume(s, l);
     err = link_read_place(s, l, &done);

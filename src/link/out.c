@@ -159,15 +159,6 @@ static long out_send(struct phx__link_set *s, struct phx__link *l)
     return n;
 }
 
-/* The stream took n bytes. How much is it offered the next time? */
-static void out_adapt(struct phx__link_out *o, size_t n)
-{
-    if (o->stream.bytes == 0 && n >= o->ahead && o->ahead < OUT_AHEAD_MOST)
-        o->ahead *= 2;
-    else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
-        o->ahead /= 2;
-}
-
 int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit)
 {
     struct phx__link_out *o = &l->out;
@@ -197,7 +188,10 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             }
             return 0;
         }
-        out_adapt(o, n > 0 ? (size_t)n : 0);
+        if (o->stream.bytes == 0 && n >= (long)o->ahead && o->ahead < OUT_AHEAD_MOST)
+            o->ahead *= 2;
+        else if (o->stream.bytes > 0 && o->ahead > PHX__LINK_AHEAD)
+            o->ahead /= 2;
         if (n < 0)
             return n == PHX_EAGAIN ? 0 : (int)n;
         written += (size_t)n;

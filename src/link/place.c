@@ -38,7 +38,7 @@
  * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
  * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
  * what is there. */
-#include "link/place.h"
+#include "link/state.h"
 
 /* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
  * reading goes on in place after them. */
@@ -240,27 +240,22 @@ static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
     return n < 0 ? (int)n : 0;
 }
 
-/* If a guess is wrong, what came is gathered, in a block that may be an eighth larger. Near the limit there
- * may be no room for that, and the link would be closed for it, and the next one: then nothing is guessed.
- * Nor where callbacks are slow: what there is no time for is kept. */
-static uint32_t place_affords(const struct phx__link_set *s, uint32_t guess)
-{
-    size_t size = (guess + 1) * (size_t)PHX__FRAME_MAX;
-
-    return s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8) ? guess : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
- * holds the block of the message, which may be over before. */
+ * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
+ * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
+ * closed for it, and the next one: then nothing is guessed. Nor where callbacks are slow: what there is no
+ * time for is kept. */
 static int place_read_on(struct phx__link_set *s, struct phx__link *l, size_t *left, struct phx__block **out)
 {
     struct phx__place *open = &l->place.open;
     struct place_spread r;
     const struct iovec *from;
     uint32_t empty = open->size == 0;
+    size_t size = (l->place.guess + 1) * (size_t)PHX__FRAME_MAX;
+    int affords = s->room == s->scratch_size && phx__mem_has_room(s->mem, size + size / 8);
     long got;
 
-    place_spread(s, open, place_affords(s, l->place.guess), &r);
+    place_spread(s, open, affords ? l->place.guess : 0, &r);
     if (empty)
         phx__buf_place_drop(open);
     s->os_calls++;

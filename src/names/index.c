@@ -33,9 +33,7 @@ uint32_t phx__names_index_find(const void *at, size_t each, uint32_t count, uint
 int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoch, uint32_t node, uint64_t other_epoch,
                            uint32_t other)
 {
-    if (epoch != other_epoch)
-        return epoch > other_epoch;
-    return phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
+    return epoch != other_epoch ? epoch > other_epoch : phx__id_compare(&ids->at[node], &ids->at[other]) > 0;
 }
 
 /* A claim on its way through the sweep. */

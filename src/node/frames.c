@@ -167,16 +167,6 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
     frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
 }
 
-/* Where a SUMMARY that begins with this node ends. */
-static uint32_t frames_summary_end(const phx *p, uint32_t node)
-{
-    uint32_t n = 0;
-
-    for (; node < p->ids.size && n < FRAMES_SUMMARY_LINES; node++)
-        n += phx__route_dest(&p->route, node) != NULL;
-    return node;
-}
-
 /* The table in lines, as many frames as it takes. */
 static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
@@ -186,11 +176,14 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
-        uint32_t end = frames_summary_end(p, node);
-        int flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
+        uint32_t end = node, lines = 0;
         size_t start;
+        int flags;
         if (l == NULL)
             return; /* the next digest asks again */
+        for (; end < p->ids.size && lines < FRAMES_SUMMARY_LINES; end++)
+            lines += phx__route_dest(&p->route, end) != NULL;
+        flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
         start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
         for (; node < end; node++) {

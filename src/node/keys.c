@@ -17,11 +17,7 @@ static const struct phx__ratelimit_rule keys_lines = { 250 * PHX__MS, 512 };
 int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int insecure, int tls, uint64_t salt,
                         const struct phx__node_keys_ops *ops)
 {
-    memset(k, 0, sizeof *k);
-    k->mem = mem;
-    k->ops = *ops;
-    k->insecure = insecure;
-    k->tls = tls;
+    *k = (struct phx__node_keys){ .mem = mem, .ops = *ops, .insecure = insecure, .tls = tls };
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
@@ -56,8 +52,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
         return err;
     if ((data = phx__mem_get(k->mem, from->size)) == NULL)
         return PHX_ENOMEM;
-    to->data = memcpy(data, from->data, from->size);
-    to->size = from->size;
+    *to = (struct phx_key){ memcpy(data, from->data, from->size), from->size };
     return 0;
 }
 
@@ -112,12 +107,10 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
 int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
-    struct phx_address here;
+    struct phx_address here = { .family = 0 };
 
-    if (k->count > 0 || k->insecure || (secure && k->has_files))
-        return 0;
-    memset(&here, 0, sizeof here);
-    if (k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
+    if (k->count > 0 || k->insecure || (secure && k->has_files)
+        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
         return 0;
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }

@@ -587,15 +587,13 @@ static void step_init(phx *p)
 
 int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
-    int err = 0;
+    int err;
 
     step_init(p);
     p->now = now;
     if (cfg->os != NULL)
         p->os = *cfg->os;
-    else
-        err = phx__os_init(&p->os, &p->mem);
-    if (err != 0)
+    else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
     p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);

@@ -246,13 +246,6 @@ int phx__os_poll_watch(void *world, int handle, int events)
     return 0;
 }
 
-static int os_polled_events(short e)
-{
-    if ((e & (POLLERR | POLLHUP | POLLNVAL)) != 0)
-        return PHX_READ | PHX_WRITE;
-    return ((e & POLLIN) != 0 ? PHX_READ : 0) | ((e & POLLOUT) != 0 ? PHX_WRITE : 0);
-}
-
 /* Each look begins behind the handle reported last, so all get their turn if more are ready than capacity. */
 int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
 {
@@ -265,12 +258,14 @@ int phx__os_poll_wait(void *world, struct phx_ready *out, int capacity)
     if (n > 0 && w->polled[0].revents != 0)
         phx__os_poll_drain(w->wake_read);
     for (seen = 1; n > 0 && seen < w->polled_count && count < capacity; seen++, at++) {
+        int e, failed;
         if (at == 0 || at >= w->polled_count)
             at = 1; /* behind the wake pipe */
-        if (w->polled[at].revents == 0)
+        if ((e = w->polled[at].revents) == 0)
             continue;
+        failed = e & (POLLERR | POLLHUP | POLLNVAL);
         out[count].handle = w->polled[at].fd;
-        out[count++].events = os_polled_events(w->polled[at].revents);
+        out[count++].events = (e & POLLIN || failed ? PHX_READ : 0) | (e & POLLOUT || failed ? PHX_WRITE : 0);
     }
     w->start = at;
     return count;

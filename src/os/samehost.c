@@ -115,26 +115,21 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
     return own;
 }
 
-/* Of a listener: who it was when it began to listen. */
-static int os_samehost_is_trusted(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-           && (peer.uid == geteuid() || peer.uid == 0);
-}
-
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
 static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
+    struct ucred peer; /* who the listener was when it began to listen */
     socklen_t size;
 
     os_samehost_name(to, at_all, &name, &size);
     if (connect(fd, (const struct sockaddr *)&name, size) != 0)
         return phx__os_poll_error(errno);
-    return os_samehost_is_trusted(fd) ? 0 : PHX_EACCES;
+    size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+                   && (peer.uid == geteuid() || peer.uid == 0)
+               ? 0
+               : PHX_EACCES;
 }
 
 int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)

@@ -157,8 +157,7 @@ static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 
     if (b != NULL && b->capacity - b->used >= need)
         return b;
-    b = phx__buf_block_new(o->mem, size < need ? need : size);
-    if (b == NULL)
+    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
         return NULL;
     phx__buf_block_drop(o->tail);
     o->tail = b;
@@ -381,9 +380,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
-    if (o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying))
-        return NULL;
-    return r;
+    return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
 
 int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)

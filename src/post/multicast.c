@@ -8,7 +8,7 @@
  * All or nothing. Each member is checked for room, then all are put; if memory ends in between, those that
  * were put are withdrawn from the ends of their queues. Several members at one node may pass its window, by
  * frames' heads only. */
-#include "post/multicast.h"
+#include "post/box.h"
 
 struct multicast_members {
     uint64_t *at;
@@ -133,11 +133,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
         err = m.count == 0 ? PHX_ENOTFOUND : PHX_ELIMIT;
-    if (err == 0)
-        err = multicast_check(p, &m, c->size);
-    if (err == 0)
-        err = multicast_submit(p, c, &m);
-    if (err == 0) {
+    if (err == 0 && (err = multicast_check(p, &m, c->size)) == 0 && (err = multicast_submit(p, c, &m)) == 0) {
         p->pending.bytes += c->size * m.count;
         p->counters.messages_out += m.count;
     }

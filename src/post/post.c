@@ -112,9 +112,7 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     err = phx__post_box_find_way(p, m->to, message.size, &way);
     if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->to) != 0)
         err = PHX_ENOMEM; /* PHX_EAGAIN promises to tell when */
-    if (err == 0)
-        err = post_submit(p, &way, m, &message);
-    if (err == 0) {
+    if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
     }
@@ -196,12 +194,7 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
                    struct phx__timers *timers, const struct phx__post_limits *limits,
                    const struct phx__post_ops *ops)
 {
-    memset(p, 0, sizeof *p);
-    p->mem = mem;
-    p->ids = ids;
-    p->timers = timers;
-    p->ops = *ops;
-    p->limits = *limits;
+    *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);

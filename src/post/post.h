@@ -1,7 +1,6 @@
 /* post.h - BRAIN: messages end to end: numbers, acks, order, credit, mailboxes, transit, outcomes. */
 #ifndef PHX_POST_POST_H
 #define PHX_POST_POST_H
-#include "post/multicast.h"
 #include "post/recv.h"
 
 PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,

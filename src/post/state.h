@@ -201,4 +201,7 @@ struct phx__post {
     struct phx__post_counters counters;
 };
 
+/* multicast.c: accepts a message to many: to how many, or an error, and then nothing was accepted. */
+PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c);
+
 #endif

@@ -53,19 +53,15 @@ struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
     if (s->recent != NULL && s->recent->name == name)
         return s->recent;
     i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    if (i == UINT32_MAX)
-        return NULL;
-    s->recent = s->boxes[i];
-    return s->recent;
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
 {
     struct phx__box *b;
 
-    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0)
-        return NULL;
-    if ((b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
+    if (phx__mem_grow(s->mem, &s->boxes, &s->capacity, s->count + 1, sizeof *s->boxes) != 0
+        || (b = phx__mem_zero(s->mem, sizeof *b)) == NULL)
         return NULL;
     if (phx__map_put(&s->index, name, s->count) != 0) {
         phx__mem_put(s->mem, b, sizeof *b);
@@ -91,13 +87,9 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__ring_del(&b->age);
     phx__map_del(&s->index, b->name);
     if (last != b) {
-        int err;
-
         s->boxes[b->index] = last;
         last->index = b->index;
-        err = phx__map_put(&s->index, last->name, last->index);
-        PHX_ASSERT(err == 0); /* replacing needs no memory */
-        (void)err;
+        (void)phx__map_put(&s->index, last->name, last->index); /* replacing needs no memory */
     }
     s->count--;
     phx__mem_put(s->mem, b, sizeof *b);
@@ -205,8 +197,7 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
         return;
     }
     m->run = 0;
-    m->rest = 0;
-    m->rest_size = 0;
+    m->rest_size = m->rest = 0;
     store_count(s, b, q, 1);
     (void)phx__post_flow_message_next(&q->message);
     store_count(s, b, q, 0);

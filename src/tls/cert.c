@@ -44,17 +44,6 @@ static void cert_derive(const struct phx_key *key, const char *label, const char
     phx__sha_hmac_end(&h, out);
 }
 
-/* One try in four thousand million is not below the order, so the loop is for the proof only. */
-static void cert_derive_scalar(const struct phx_key *key, const char *cluster, uint8_t out[32])
-{
-    static const uint8_t zeroes[32] = { 0 };
-    uint8_t n = 0;
-
-    do
-        cert_derive(key, "PHX1 TLS key", cluster, n++, out);
-    while (memcmp(out, tls_order, 32) >= 0 || memcmp(out, zeroes, 32) == 0);
-}
-
 /* A self-signed certificate of the public key, the same on both sides: BearSSL signs as RFC 6979 says. */
 static void cert_certify(struct tls_own *own)
 {
@@ -87,9 +76,14 @@ static void cert_certify(struct tls_own *own)
 
 void phx__tls_cert_make(struct tls_own *own, const char *cluster, const struct phx_key *key)
 {
+    static const uint8_t zeroes[32] = { 0 };
+    uint8_t n = 0;
+
     memset(own, 0, sizeof *own);
     cert_derive(key, "PHX1 TLS hint", cluster, 0, own->hint);
-    cert_derive_scalar(key, cluster, own->scalar);
+    do /* one try in four thousand million is not below the order, so the loop is for the proof only */
+        cert_derive(key, "PHX1 TLS key", cluster, n++, own->scalar);
+    while (memcmp(own->scalar, tls_order, 32) >= 0 || memcmp(own->scalar, zeroes, 32) == 0);
     own->sk.curve = BR_EC_secp256r1;
     own->sk.x = own->scalar;
     own->sk.xlen = sizeof own->scalar;
@@ -337,19 +331,10 @@ static int cert_check_own(struct tls_pem *pem)
                : PHX_EPAIR;
 }
 
-static int cert_find_issuer(struct tls_pem *pem)
-{
-    br_x509_decoder_context decoder;
-
-    br_x509_decoder_init(&decoder, NULL, NULL);
-    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
-    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
-    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : 0;
-}
-
 int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *cert, const char *key,
                              uint8_t *text)
 {
+    br_x509_decoder_context decoder;
     int err;
 
     if ((err = cert_read_pem(pem, ca, text, cert_take_anchor)) != 0
@@ -358,8 +343,10 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
         return err;
     if (pem->anchor_count == 0 || pem->chain_count == 0 || pem->key_type == 0)
         return PHX_EPEM;
-    err = cert_find_issuer(pem);
-    return err != 0 ? err : cert_check_own(pem);
+    br_x509_decoder_init(&decoder, NULL, NULL);
+    br_x509_decoder_push(&decoder, pem->chain[0].data, pem->chain[0].data_len);
+    pem->issuer_type = (unsigned)br_x509_decoder_get_signer_key_type(&decoder);
+    return br_x509_decoder_get_pkey(&decoder) == NULL ? PHX_EPEM : cert_check_own(pem);
 }
 
 #endif

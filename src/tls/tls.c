@@ -208,9 +208,7 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     s->mem = mem;
     s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
     s->issuer.len = sizeof tls_node;
-    if (files->ca != NULL)
-        err = tls_open_pem(s, files);
-    if (err != 0) {
+    if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
     }

@@ -35,21 +35,10 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-/* phx__addr_put would write "none" for such an address, and "none" in our card would cost us every link. */
-static int wire_address_is_good(const struct phx_address *a)
-{
-    uint8_t data[WIRE_ADDRESS_MAX];
-    struct phx__writer w;
-
-    phx__buf_writer_init(&w, data, sizeof data);
-    phx__addr_put(&w, a);
-    return !w.bad && data[0] != 0;
-}
-
 void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                               const struct phx__claim *claims)
 {
-    uint8_t good = 0;
+    size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
     PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
@@ -57,12 +46,16 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
     phx__buf_put_bytes(w, head->label, strlen(head->label));
-    for (uint32_t i = 0; i < head->address_count; i++)
-        good = (uint8_t)(good + wire_address_is_good(&head->address[i]));
-    phx__buf_put_u8(w, good);
+    at = w->size;
+    phx__buf_put_u8(w, 0); /* how many addresses, when it is known */
     for (uint32_t i = 0; i < head->address_count; i++) {
-        if (wire_address_is_good(&head->address[i]))
-            phx__addr_put(w, &head->address[i]);
+        size_t before = w->size;
+
+        phx__addr_put(w, &head->address[i]);
+        if (!w->bad && w->data[before] != 0)
+            w->data[at]++;
+        else
+            w->size = before; /* "none" in our card would cost us every link */
     }
     phx__buf_put_u32(w, head->claim_count);
     for (uint32_t i = 0; i < head->claim_count; i++) {

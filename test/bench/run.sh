@@ -5,6 +5,7 @@
 #   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
+#   make bench ONLY=launch     extras/launch beside mpiexec.hydra: launch.sh tells
 #   make bench BEFORE=commit   this tree beside that commit, and no peers: before.sh tells; ROUNDS=11 MS=250
 #
 # CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
@@ -34,6 +35,7 @@ if [ -n "${CONGESTION-}" ] && [ -z "${BENCH_INSIDE-}" ]; then
         exec sh test/bench/run.sh'
 fi
 if [ -n "${BEFORE-}" ]; then exec sh test/bench/before.sh; fi
+if [ "${ONLY-}" = launch ]; then exec sh test/bench/launch.sh; fi
 out=build/bench
 mkdir -p "$out"
 cc=${CC:-cc}
@@ -166,6 +168,18 @@ case ${ONLY:-tls}$systems in
     done ;;
 esac
 
+# Strangers that hold hundreds of ClientHellos open at a node with a costly certificate. A run without bars is
+# short, too.
+case ${ONLY:-tls}$systems in
+*tls*phx_tls*)
+    $cc $flags -DPHX_JOINED -DPHX_TLS -DPHX_DEBUG -Isrc -Itest -Itest/unit -Wno-unused-function \
+        -o "$out/hellos" test/unit/t_tls_openssl.c -pthread -lm -lbearssl
+    for_s=30
+    [ -z "${QUICK-}" ] || for_s=3
+    (cd "$out" && HELLOS_FOR=$for_s ./hellos) | grep '^bar' \
+        || printf 'bar\ttls hellos printed no bar\t-\t-\tshort\n' ;;
+esac
+
 # What a member may take of a node's processor by control frames.
 case control in *"${ONLY-}"*)
     $cc $flags -Isrc -Itest/unit -Wno-unused-function -o "$out/control" test/bench/control.c
@@ -189,6 +203,9 @@ fi
 
 # What delivery costs beside raw frames on the same kind of connection.
 case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
+
+# extras/launch beside another launcher.
+[ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
 
 # Figures never fail a build; a job without one does.
 if [ -n "$nothing" ]; then

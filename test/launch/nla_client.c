@@ -144,7 +144,8 @@ int main(int argc, char **argv)
     if (strncmp(how, "exit:", 5) == 0)
         exit((int)strtol(how + 5, NULL, 10));
     if (strcmp(how, "differ") == 0)
-        must(nla_broadcast(n, me == 0 ? 0 : ranks - 1, word, sizeof word) != 0, "no error of ranks that differ");
+        must(nla_broadcast(n, me == 0 ? 0 : ranks - 1, word, sizeof word) != 0,
+             "no error of ranks that differ");
     must(nla_barrier(n) == 0, "barrier");
     must(nla_finalize(n) == 0, "finalize");
     printf("rank %u of %u: good\n", (unsigned)me, (unsigned)ranks);

@@ -1,14 +1,15 @@
-/* pmgr_client.c - a small PMGR program: every operation with every root; says whether all bytes were
- * right. */
+/* pmgr_client.c - a small PMGR program: every operation with every root, all bytes checked. */
 
-/* pmgr_client [bytes] [end]; bytes per rank: 8; end: "close", "abort:CODE" (over a second connection),
- * "exit:N".
+/* pmgr_client [bytes] [end]; bytes per rank: 8; end: "close", "exit:N", "abort:CODE" (over a second
+ * connection).
+ *
  * It reads MPIRUN_RANK, MPIRUN_NPROCS, MPIRUN_ID, MPIRUN_HOST and MPIRUN_PORT, prints "rank R of N: good" and
  * exits with 0; 1: a line says what was wrong. */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int connect_to_launcher(void)
 {
     struct sockaddr_in to;
     const char *host = getenv("MPIRUN_HOST");
-    int s = socket(AF_INET, SOCK_STREAM, 0);
+    int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
     memset(&to, 0, sizeof to);
     to.sin_family = AF_INET;
@@ -104,6 +105,7 @@ static int connect_to_launcher(void)
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (s < 0 || connect(s, (struct sockaddr *)&to, sizeof to) != 0)
         fail("no connection");
+    setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return s;
 }
 

@@ -53,12 +53,11 @@ static void read_all(char *to, size_t length)
 
 static void ask(const char *request, char answer[8192])
 {
-    char head[8];
+    char frame[1024], head[8];
     long length;
 
-    snprintf(head, sizeof head, "%-6u", (unsigned)strlen(request));
-    write_all(head, 6);
-    write_all(request, strlen(request));
+    snprintf(frame, sizeof frame, "%-6u%s", (unsigned)strlen(request), request);
+    write_all(frame, strlen(frame));
     read_all(head, 6);
     head[6] = '\0';
     length = strtol(head, NULL, 10);

@@ -239,6 +239,60 @@ static void test_print(void)
     la_options_free(&o);
 }
 
+/* The whole of a small file; the test is run from the top of the tree. */
+static char *whole(const char *path)
+{
+    char *text = calloc(1, 100000);
+    FILE *f = fopen(path, "r");
+
+    check(f != NULL && text != NULL && fread(text, 1, 99999, f) > 0, "%s", path);
+    if (f != NULL)
+        fclose(f);
+    return text;
+}
+
+/* Whether -name stands in a text as a word of its own. In the page dashes are \-. */
+static int names(const char *text, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (; (text = strstr(text, name)) != NULL; text += size)
+        if (text[-1] == '-' && strchr(" ,\"\n:|]", text[size]) != NULL)
+            return 1;
+    return 0;
+}
+
+/* Goal: the manual page has all options, --help all but second names. Method: the table in args.c. */
+static void test_manual(void)
+{
+    static const char second[] = " np perhost host hostfile machinefile s h V info verbose version "
+                                 "prepend-rank help ";
+    char *table = whole("extras/launch/args.c"), *page = whole("extras/launch/phxrun.1"), *at, *to;
+    struct la_text help = { 0 };
+    char name[40], blank[44];
+    uint32_t options = 0, missing = 0;
+
+    for (at = to = page; *at != '\0'; at++)
+        if (*at != '\\')
+            *to++ = *at;
+    *to = '\0';
+    la_plan_help(&help);
+    for (at = table; (at = strstr(at, "\n    { \"")) != NULL; at++) {
+        char kind[20];
+
+        if (sscanf(at, " { \"%39[^\"]\", %19[A-Z]", name, kind) != 2 || strcmp(kind, "GONE") == 0)
+            continue;
+        snprintf(blank, sizeof blank, " %s ", name);
+        options++;
+        missing += !check(names(page, name), "the manual page has -%s", name);
+        missing += !check(strstr(second, blank) != NULL || names(help.at, name), "--help has -%s", name);
+    }
+    ok(options > 40 && missing == 0, "manual page and --help have all of %u options", options);
+    la_text_free(&help);
+    free(table);
+    free(page);
+}
+
 /* ---- Configuration files ----------------------------------------------------------------------- */
 
 static void config(const char *text, const char *want, const char *wrong)
@@ -468,6 +522,7 @@ int main(void)
     test_settings();
     test_programs();
     test_print();
+    test_manual();
     test_config();
     test_environment();
     test_slurm();

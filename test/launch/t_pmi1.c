@@ -219,8 +219,8 @@ static void test_garbage(void)
         "mcmd=spawn\nnprocs=0\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n",
         "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nargcnt=2\narg1=a\nendcmd\n",
         "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nargcnt=999999999\nendcmd\n",
-        "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\npreput_num=1\n"
-        "preput_key_0=k\nendcmd\n",
+        ("mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\npreput_num=1\n"
+         "preput_key_0=k\nendcmd\n"),
         "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=1\nendcmd\ncmd=get_maxes\n",
         "mcmd=spawn\nno pair\nendcmd\n", "cmd=finalize\ncmd=barrier_in\n"
     };

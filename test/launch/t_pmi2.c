@@ -231,6 +231,10 @@ static void test_port(void)
     ok(!says(b, "cmd=fullinit;pmirank=1;") && rig_heard(g, "complain -1 "), "twice");
     b = rig_connect(g, 0, LA_PROTO_PMI_PORT, LA_NONE);
     rig_write(b, HELLO);
+    ok(says(b, "cmd=fullinit;pmijobid=kvs_1;srcid=0;threaded=FALSE;") && rig_heard(g, "init 0\n"),
+       "rank 0, as Slurm's library says it");
+    b = rig_connect(g, 0, LA_PROTO_PMI_PORT, LA_NONE);
+    rig_write(b, HELLO);
     ok(!says(b, "cmd=fullinit;pmirank=2;") && rig_heard(g, "complain -1 "), "of another host");
     b = rig_connect(g, 0, LA_PROTO_PMI_PORT, LA_NONE);
     rig_write(b, HELLO);

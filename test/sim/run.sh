@@ -21,8 +21,8 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead holes traces slow'
-parts="$parts tree launch launch_chaos figures liar lies lies_said door sim"
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
+parts="$parts slow large tree launch launch_chaos figures liar lies lies_said door sim"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text'
 mkdir -p "$dir"
@@ -147,6 +147,7 @@ bars() {
     full cold_start 400
     full cut48 48
     full gateway_death 48
+    full deaths 100
     full campaign 24 SEEDS="${CAMPAIGN:-2000}" # 33 s of processor time for a thousand
     full partition 100
     full crash_loop 5 FULL=1
@@ -187,6 +188,7 @@ bars() {
     full death 24 SEEDS=1000
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
+    full too_large 3
     full slow 13
     full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
@@ -256,6 +258,7 @@ routing() {
     sim SCENARIO=cold_start NODES=64
     sim SCENARIO=cut48 NODES=48
     sim SCENARIO=gateway_death NODES=48
+    sim SCENARIO=deaths NODES=24
     sim SCENARIO=partition NODES=32
     sim SCENARIO=mass_restart NODES=64
     sim SCENARIO=name_change NODES=32
@@ -289,6 +292,7 @@ detect() {
     sim SCENARIO=computing NODES=8 SEEDS=50
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
+    sim SCENARIO=too_large
     sim SCENARIO=slow
     sim SCENARIO=slow_fast
 }
@@ -326,6 +330,9 @@ campaign() {
     sim SCENARIO=campaign NODES=16 SEEDS=200
     sim SCENARIO=campaign NODES=24 SEED=62 # messages that took all the memory that a link wants
     sim SCENARIO=campaign NODES=24 SEED=637 # a gateway, once short of descriptors, with more links than room
+    # Those known and dead are more than the links that a node once short of descriptors dares to make.
+    sim SCENARIO=campaign NODES=24 SEED=1316
+    sim SCENARIO=campaign NODES=24 SEED=1842
     for rules in naive paper; do
         judged "sim campaign ROUTING=$rules" "$paper" SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=$rules
     done

@@ -459,6 +459,7 @@ static void news(struct sim *s)
 const struct story stories[] = {
     { "cold_start", "a clique that knows one hub starts at once", 64, 2, 4096, cold_start, NULL },
     { "cut48", "one link of a settled clique is cut", 48, 4, 1024, cut48, NULL },
+    { "deaths", "several nodes of a full mesh die at one moment", 40, 20, 400, tell_deaths, NULL },
     { "gateway_death", "three sites with two gateways each lose one", 48, 9, 600, gateway_death,
       NULL },
     { "partition", "halves apart for 2 s, 60 s, 3600 s", 100, 4, 1024, partition_story, NULL },

@@ -46,9 +46,16 @@ void tell_strangers(struct sim *s);
 void tell_full_hub(struct sim *s);
 void tell_full_accepts(struct sim *s);
 
+/* Told in deaths.c. */
+void tell_deaths(struct sim *s);
+
 /* Told in slow.c. */
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
+
+/* Told in large.c. */
+void tell_too_large(struct sim *s);
+
 /* Told in holes.c. */
 void tell_hole(struct sim *s);
 void tell_flaky(struct sim *s);

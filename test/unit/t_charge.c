@@ -42,7 +42,7 @@ static void put_summary(int flags)
 
 static void put_beat(int flags, uint64_t around)
 {
-    struct phx__beat b = { 5000, 1, 2, 3, 0 };
+    struct phx__beat b = { 5000, 1, 2, 3, 0, 0 };
 
     b.around = around;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);

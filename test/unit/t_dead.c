@@ -6,6 +6,7 @@
 #else
 #include "../../src/base/sha.h"
 #include "../../src/node/state.h"
+#include "../../src/node/base.h"
 #endif
 
 #include "raw.h"

@@ -691,8 +691,10 @@ static void test_hellos(int halves)
        halves ? "in halves" : "held open", late.answers);
     ok(joins && join.answers < HELLOS / 2, "and a newcomer gets in after %d, promise 110", join.answers);
     if (seconds != NULL)
-        printf("bar\ttls hellos messages late ms\t%d\t300\t%s\nbar\ttls hellos join ms\t%d\t2000\t%s\n",
-               (int)(late.time / MS), late.time <= 300 * MS ? "ok" : "short", (int)(join.time / MS),
+        printf("bar\ttls hellos%s: messages late, ms\t%d\t300\t%s\n"
+               "bar\ttls hellos%s: join, ms\t%d\t2000\t%s\n",
+               halves ? " in halves" : "", (int)(late.time / MS), late.time <= 300 * MS ? "ok" : "short",
+               halves ? " in halves" : "", (int)(join.time / MS),
                joins && join.time <= 2 * SECOND ? "ok" : "short");
     for (i = 0; i < HELLOS; i++)
         close(h.fds[i]);

@@ -13,7 +13,7 @@ static void test_writer_ends(void)
 {
     /* Goal: an encoder without room says so and writes nothing past the end. Method: every capacity below
      * what is needed, in a block of that size. */
-    struct phx__beat b = {1, 2, 3, 4, 5};
+    struct phx__beat b = {1, 2, 3, 4, 5, 6};
     struct phx__writer w;
     size_t n;
     int bad = 0;

@@ -1,0 +1,93 @@
+/* agent.h - the agent of a host as it runs: one loop over Phoenix, tree, flow, ranks and starters. */
+
+/* The launcher is agent 0; what only it does is in launcher.c, behind struct la_root_ops. */
+#ifndef LA_AGENT_H
+#define LA_AGENT_H
+
+#include "../../phoenix.h"
+#include "flow.h"
+#include "ranks.h"
+#include "start.h"
+#include "tree.h"
+
+/* What agents tell the launcher, through the tree. Each is a struct la_event; their bytes are in WIRE.md. */
+enum la_up {
+    LA_UP_EXITS = 1, /* ranks rank .. rank + count - 1 ended alike: value is waitpid's status */
+    LA_UP_UNSTARTED, /* a rank could not be started: value is errno, flags LA_EVENT_DIRECTORY, text what */
+    LA_UP_INIT,      /* the first rank of this host said init */
+    LA_UP_READY,     /* all processes of this host run */
+    LA_UP_NO_HOST,   /* rank is an agent that could not be started: value a status, text why */
+    LA_UP_LOST,      /* rank is an agent that is gone: text what is known */
+    LA_UP_ABORT,     /* a rank aborted: value its code, text what it said */
+    LA_UP_STUCK,     /* rank waits in operation `value` for one that has ended (count) */
+    LA_UP_DIFFER,    /* two ranks went apart: rank, count, text in which way */
+    LA_UP_SAY        /* a line for people; rank may be LA_NONE */
+};
+enum la_down {
+    LA_DOWN_END = 64, /* TERM, after the grace KILL; value 1: KILL */
+    LA_DOWN_SIGNAL,   /* value is its number */
+    LA_DOWN_OVER,     /* the job is over: go */
+    LA_DOWN_GONE,     /* a rank has ended between init and finalize, or without init: rank, value */
+    LA_DOWN_DEAD      /* in a job that goes on: a rank has died */
+};
+
+#define LA_EVENT_INITED 1u
+#define LA_EVENT_FINALIZED 2u
+#define LA_EVENT_UNSTARTED 4u /* of LA_UP_EXITS: they were never started */
+#define LA_EVENT_DIRECTORY 8u
+
+#define LA_EVENT_HEAD 16
+#define LA_EVENT_TEXT 1024
+
+struct la_event {
+    uint32_t rank, count;
+    int32_t value;
+    uint32_t flags;
+    char text[LA_EVENT_TEXT];
+};
+
+size_t la_event_put(const struct la_event *e, unsigned char out[LA_EVENT_HEAD + LA_EVENT_TEXT]);
+int la_event_get(struct la_event *e, const void *data, size_t size); /* 0, PHX_EPROTO */
+
+struct la_local;
+
+/* What the launcher adds. */
+struct la_root_ops {
+    void *ctx;
+    void (*event)(void *ctx, uint32_t from, uint32_t type, const struct la_event *e);
+    void (*gone)(void *ctx, uint32_t first, uint32_t end); /* agents, for good, in a job that goes on */
+    void (*output)(void *ctx, const struct la_chunk *c);
+    void (*signal)(void *ctx, int number);
+    void (*step)(void *ctx, uint64_t now_us);
+    uint64_t (*deadline)(void *ctx);
+};
+
+struct la_local_config {
+    struct la_job *job; /* stays the caller's */
+    const char *self;   /* path of this program */
+    struct la_procs *procs;
+    const int *signals; /* handed to root.signal; of other agents: they end it */
+    int signals_count;
+    struct la_root_ops root; /* event NULL: not the launcher */
+};
+
+int la_local_new(struct la_local **out, const struct la_local_config *cfg);
+void la_local_free(struct la_local *l);
+int la_local_adopt(struct la_local *l, int fd); /* the stream to the parent; the node owns it */
+
+/* Turns until the job is over and all processes of ours are gone. */
+void la_local_run(struct la_local *l);
+
+/* For the launcher. */
+struct la_watch *la_local_watch(struct la_local *l);
+struct la_flow *la_local_flow(struct la_local *l);
+phx *la_local_node(struct la_local *l);
+uint64_t la_local_now(const struct la_local *l);
+void la_local_down(struct la_local *l, uint32_t type, const struct la_event *e); /* to all, also here */
+void la_local_over(struct la_local *l); /* tells all, and la_local_run returns when they are gone */
+int la_local_done(const struct la_local *l); /* 1: the whole tree has reported its end */
+
+/* The main function of an agent that was started by another one: its exit status. */
+int la_agent_main(const char *self);
+
+#endif

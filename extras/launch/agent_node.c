@@ -1,0 +1,124 @@
+/* agent_node.c - the Phoenix node of an agent: its names, its messages. */
+
+#define _POSIX_C_SOURCE 200809L
+#include "local.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Phoenix ------------------------------------------------------------------------------------- */
+
+static void local_on_message(phx *p, const struct phx_message *m, void *user)
+{
+    struct la_local *l = (struct la_local *)user;
+    uint64_t base = la_job_agent_name(l->job, 0), ranks = la_job_rank_name(l->job, 0);
+    struct local_neighbour *n;
+    uint32_t from;
+    int err;
+
+    (void)p;
+    if (m->to >= ranks && m->to - ranks < l->job->size) {
+        if (m->from >= ranks && m->from - ranks < l->job->size)
+            (void)la_engine_message(la_ranks_engine(l->ranks), (uint32_t)(m->from - ranks),
+                                    (uint32_t)(m->to - ranks), m->tag, m->data, m->size);
+        return;
+    }
+    if (m->from < base || m->from - base >= LA_NONE || m->tag > UINT32_MAX)
+        return;
+    from = (uint32_t)(m->from - base);
+    n = la_agent_near(l, from);
+    if (n == NULL || n->lost)
+        return;
+    err = m->tag >= LA_FLOW_FIRST ? la_flow_recv(l->flow, from, (uint32_t)m->tag, m->data, m->size)
+                                  : la_tree_recv(l->tree, from, (uint32_t)m->tag, m->data, m->size);
+    if (err == PHX_EPROTO)
+        la_agent_lost(l, n, "it sends nonsense");
+    else if (err == PHX_ENOMEM)
+        la_agent_tell(l, LA_UP_ABORT, LA_NONE, 1, "an agent has no memory left");
+}
+
+static void local_on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
+{
+    (void)p;
+    (void)to;
+    (void)tag;
+    la_engine_sent(la_ranks_engine(((struct la_local *)user)->ranks), token - 1, result);
+}
+
+static void local_on_writable(phx *p, uint64_t to, void *user)
+{
+    struct la_local *l = (struct la_local *)user;
+    uint64_t base = la_job_agent_name(l->job, 0);
+
+    (void)p;
+    if (to >= base && to - base < LA_NONE)
+        la_tree_writable(l->tree, (uint32_t)(to - base));
+    la_flow_pump(l->flow);
+}
+
+static void local_on_log(phx *p, int level, const char *line, void *user)
+{
+    struct la_local *l = (struct la_local *)user;
+
+    (void)p;
+    if (l->job->verbose > 1 || level <= PHX_LOG_ERROR)
+        la_agent_tell(l, LA_UP_SAY, LA_NONE, 0, line);
+}
+
+static void local_detector(const struct la_job *job, struct phx_detector *d)
+{
+    if (job->detector == LA_DETECT_FAST)
+        (void)phx_detector_preset(d, PHX_PRESET_FAST);
+    if (job->detector != LA_DETECT_TIMES)
+        return;
+    d->interval_us = job->detect_us[0];
+    d->timeout_us = job->detect_us[1];
+    d->broken_us = job->detect_us[2];
+    if (d->insurance_us < d->interval_us)
+        d->insurance_us = d->interval_us;
+}
+
+static int local_assume(struct la_local *l)
+{
+    const struct la_agent *a = &l->job->agents[0];
+    uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
+    int err = phx_assume(l->node, self, self);
+    uint32_t i;
+
+    for (i = 0; i < a->runs_count && err == 0; i++)
+        err = phx_assume(l->node, la_job_rank_name(l->job, a->runs[i].first),
+                         la_job_rank_name(l->job, a->runs[i].first + a->runs[i].count - 1));
+    return err;
+}
+
+int la_agent_make_node(struct la_local *l)
+{
+    struct phx_config cfg;
+    struct phx_id id;
+    char cluster[32];
+    int err;
+
+    phx_config_init(&cfg);
+    memcpy(id.b, "LAUNCH\0\0", 8);
+    la_agent_put32(id.b + 8, l->job->id);
+    la_agent_put32(id.b + 12, la_agent_self(l));
+    snprintf(cluster, sizeof cluster, "launch-%08lx", (unsigned long)l->job->id);
+    cfg.user = l;
+    cfg.cluster = cluster;
+    cfg.key = l->job->key;
+    cfg.key_size = sizeof l->job->key;
+    cfg.id = &id;
+    cfg.full_mesh = 0;
+    cfg.hop_limit = 255;
+    cfg.step_bytes = 80 * 1024;
+    cfg.on_message = local_on_message;
+    cfg.on_node = la_agent_on_node;
+    cfg.on_done = local_on_done;
+    cfg.on_writable = local_on_writable;
+    cfg.on_log = local_on_log;
+    cfg.log_level = l->job->verbose > 1 ? PHX_LOG_DEBUG : PHX_LOG_ERROR;
+    local_detector(l->job, &cfg.detector);
+    err = phx_new(&l->node, &cfg, phx_now_us());
+    return err != 0 ? err : local_assume(l);
+}

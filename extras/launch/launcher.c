@@ -1,0 +1,650 @@
+/* launcher.c - agent 0: what failures mean, output, input, signals, and the status at the end. */
+
+/* The first failure decides the status, says one line and ends the job; later ones are its consequence. With
+ * --on-failure continue and with -k each says its line and ends nothing. */
+#define _POSIX_C_SOURCE 200809L
+#include "launcher.h"
+#include "agent.h"
+#include "status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LAUNCH_READ ((size_t)32 * 1024)        /* of standard input at once */
+#define LAUNCH_LATE_US ((uint64_t)5000000)     /* a start that takes longer says how far it is */
+#define LAUNCH_STOPPED_US ((uint64_t)80000000000) /* a day but for some hours: stopped by ^Z */
+#define LAUNCH_LINE 2048
+
+/* One output file of -outfile-pattern or -errfile-pattern. */
+struct launch_file {
+    char *name;
+    struct launch_file *next;
+};
+
+struct launcher {
+    struct la_local *local;
+    struct la_options *o;
+    struct la_job *job;
+    struct la_status status;
+    struct la_sink sinks[2]; /* standard output, standard error */
+    int watched[2];
+    struct launch_file *files;
+    unsigned char *ended;     /* by rank */
+    uint32_t ended_count, ready_count, inits;
+    uint32_t uninited;        /* a rank that ended without init, or LA_NONE */
+    int input_state;          /* enum launch_input */
+    int interrupts, ending, over, broken, stop;
+    uint64_t timeout_at, progress_at, end_at;
+};
+
+enum launch_input { INPUT_NONE, INPUT_WATCHED, INPUT_FILE, INPUT_WAITING, INPUT_ENDED };
+
+/* ---- Output -------------------------------------------------------------------------------------- */
+
+static void launch_on_sink(void *ctx, int fd, int events);
+
+static size_t launch_waiting(const struct launcher *la)
+{
+    return la->sinks[0].waiting.size + la->sinks[1].waiting.size;
+}
+
+static void launch_flush(struct launcher *la)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        int waits = la_sink_flush(&la->sinks[i]);
+        if (waits != la->watched[i]) {
+            la->watched[i] = waits;
+            la_watch_set(la_local_watch(la->local), la->sinks[i].fd, waits ? LA_WRITE : 0);
+        }
+    }
+    la_flow_set_backlog(la_local_flow(la->local), launch_waiting(la));
+}
+
+static void launch_on_sink(void *ctx, int fd, int events)
+{
+    (void)fd;
+    (void)events;
+    launch_flush((struct launcher *)ctx);
+}
+
+/* A line for people. */
+static void launch_say(struct launcher *la, const char *text)
+{
+    struct la_sink *s = &la->sinks[1];
+
+    if (s->waiting.size > LA_FLOW_WINDOW)
+        return;
+    if (la_queue_add(&s->waiting, "phxrun: ", 8) == 0 && la_queue_add(&s->waiting, text, strlen(text)) == 0)
+        (void)la_queue_add(&s->waiting, "\n", 1);
+    launch_flush(la);
+}
+
+static void launch_end(struct launcher *la, int now)
+{
+    struct la_event e;
+
+    if (la->ending > now)
+        return;
+    la->ending = 1 + now;
+    la->end_at = la_local_now(la->local) + (now ? 0 : la->job->grace_us) + 1000000;
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.value = now;
+    la_local_down(la->local, LA_DOWN_END, &e);
+}
+
+static void launch_fail(struct launcher *la, int code, const char *text)
+{
+    int lives = la->job->go_on || la->job->each;
+
+    if (la->ending)
+        return;
+    la_status_add(&la->status, code, la->job->each);
+    if (text != NULL)
+        launch_say(la, text);
+    if (!lives)
+        launch_end(la, 0);
+}
+
+/* The first chunk that goes to a file empties it. */
+static int launch_file_is_new(struct launcher *la, const char *name)
+{
+    struct launch_file *f;
+
+    for (f = la->files; f != NULL; f = f->next)
+        if (strcmp(f->name, name) == 0)
+            return 0;
+    f = (struct launch_file *)calloc(1, sizeof *f);
+    if (f == NULL)
+        return 1;
+    f->name = la_text_dup(name);
+    if (f->name == NULL) {
+        free(f);
+        return 1;
+    }
+    f->next = la->files;
+    la->files = f;
+    return 1;
+}
+
+static const char *launch_host(const struct launcher *la, uint32_t rank)
+{
+    uint32_t agent = la_job_agent_of(la->job, rank);
+
+    return agent == LA_NONE ? "?" : la->job->agents[agent].host;
+}
+
+static void launch_to_file(struct launcher *la, const char *pattern, const struct la_chunk *c)
+{
+    char name[1024], why[LAUNCH_LINE];
+    const unsigned char *data = c->data;
+    size_t size = c->size;
+    ssize_t n = 0;
+    int fd = -1;
+
+    if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
+        errno = ENAMETOOLONG;
+    else
+        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
+                  0666);
+    while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
+        data += n;
+        size -= (size_t)n;
+    }
+    if (fd < 0 || size > 0) {
+        snprintf(why, sizeof why, "%s: %s", name, strerror(errno));
+        launch_fail(la, LA_STATUS_ERROR, why);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void launch_output(void *ctx, const struct la_chunk *c)
+{
+    struct launcher *la = (struct launcher *)ctx;
+    const char *pattern = c->stream == 2 ? la->job->err_pattern : la->job->out_pattern;
+    struct la_sink *s = &la->sinks[c->stream == 2];
+    int err;
+
+    if (pattern != NULL) {
+        launch_to_file(la, pattern, c);
+        return;
+    }
+    err = la->job->label ? la_label(&s->waiting, c) : la_queue_add(&s->waiting, c->data, c->size);
+    if (err != 0)
+        launch_fail(la, LA_STATUS_ERROR, "no memory for output");
+    if (s->waiting.size >= LA_LINE)
+        launch_flush(la);
+    la_flow_set_backlog(la_local_flow(la->local), launch_waiting(la));
+}
+
+/* Nobody reads it any more: `| head` is the usual reason. */
+static void launch_check_broken(struct launcher *la)
+{
+    int i;
+
+    for (i = 0; i < 2 && !la->broken; i++)
+        if (la->sinks[i].error != 0) {
+            char why[256];
+            la->broken = 1;
+            snprintf(why, sizeof why, "standard output: %s", strerror(la->sinks[i].error));
+            launch_fail(la, 128 + SIGPIPE, la->sinks[i].error == EPIPE ? NULL : why);
+        }
+}
+
+/* ---- Input --------------------------------------------------------------------------------------- */
+
+/* A launcher in the background leaves the terminal alone. */
+static int launch_may_read(void)
+{
+    return !isatty(0) || tcgetpgrp(0) == getpgrp();
+}
+
+static void launch_read(struct launcher *la)
+{
+    unsigned char data[LAUNCH_READ];
+    struct la_chunk c;
+    ssize_t n = read(0, data, sizeof data);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    c.rank = la->job->stdin_to == LA_STDIN_ALL ? LA_ALL : la->job->stdin_rank;
+    c.stream = 0;
+    c.data = data;
+    c.size = n > 0 ? (size_t)n : 0;
+    if (la_flow_input(la_local_flow(la->local), &c) != 0)
+        launch_fail(la, LA_STATUS_ERROR, "no memory for input");
+    if (n > 0)
+        return;
+    la_watch_drop(la_local_watch(la->local), 0);
+    la->input_state = INPUT_ENDED;
+}
+
+static void launch_on_input(void *ctx, int fd, int events)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    (void)fd;
+    (void)events;
+    if (la->input_state == INPUT_WATCHED && la_flow_input_room(la_local_flow(la->local))
+        && launch_may_read()) {
+        launch_read(la);
+        return;
+    }
+    la_watch_set(la_local_watch(la->local), 0, 0);
+    la->input_state = INPUT_WAITING;
+}
+
+static void launch_open_input(struct launcher *la)
+{
+    struct stat about;
+
+    if (la->job->stdin_to == LA_STDIN_NONE || fstat(0, &about) != 0)
+        return;
+    la->input_state = INPUT_FILE; /* what cannot be waited for is always ready */
+    if (!S_ISREG(about.st_mode) && la_watch_add(la_local_watch(la->local), 0, LA_READ, launch_on_input,
+                                                la) == 0)
+        la->input_state = INPUT_WATCHED;
+}
+
+static void launch_step_input(struct launcher *la)
+{
+    if (la->input_state == INPUT_FILE && la_flow_input_room(la_local_flow(la->local))) {
+        launch_read(la);
+    } else if (la->input_state == INPUT_WAITING && la_flow_input_room(la_local_flow(la->local))
+               && launch_may_read()) {
+        la->input_state = INPUT_WATCHED;
+        la_watch_set(la_local_watch(la->local), 0, LA_READ);
+    }
+}
+
+/* ---- What agents say ----------------------------------------------------------------------------- */
+
+/* A rank of a job without PMI ends as it likes. But if some have said init, one that ends without it will
+ * never come to where the others wait for it. */
+static void launch_check_uninited(struct launcher *la)
+{
+    char why[LAUNCH_LINE];
+
+    if (la->uninited == LA_NONE || la->inits == 0 || la->job->each)
+        return;
+    snprintf(why, sizeof why, "rank %lu on %s: ended with status 0 without init, which others have called",
+             (unsigned long)la->uninited, launch_host(la, la->uninited));
+    la->uninited = LA_NONE;
+    launch_fail(la, LA_STATUS_ERROR, why);
+}
+
+static void launch_gone(struct launcher *la, uint32_t rank, uint32_t type)
+{
+    struct la_event e;
+
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.rank = rank;
+    la_local_down(la->local, type, &e);
+}
+
+static void launch_exit(struct launcher *la, uint32_t rank, const struct la_event *e)
+{
+    char why[LA_TEXT];
+
+    if (rank >= la->job->size || la->ended[rank])
+        return;
+    la->ended[rank] = 1;
+    la->ended_count++;
+    if (e->flags & LA_EVENT_UNSTARTED)
+        return;
+    if (e->value != 0) {
+        la_status_say(why, rank, launch_host(la, rank), e->value);
+        launch_fail(la, la_status_of_wait(e->value), why);
+        if (la->job->go_on)
+            launch_gone(la, rank, LA_DOWN_DEAD);
+    } else if (!(e->flags & LA_EVENT_INITED)) {
+        la->uninited = rank;
+        launch_check_uninited(la);
+    } else if (!(e->flags & LA_EVENT_FINALIZED) && !la->job->each) {
+        launch_gone(la, rank, la->job->go_on ? LA_DOWN_DEAD : LA_DOWN_GONE);
+    }
+}
+
+static void launch_exits(struct launcher *la, const struct la_event *e)
+{
+    uint32_t i;
+
+    for (i = 0; i < e->count && i < la->job->size; i++)
+        launch_exit(la, e->rank + i, e);
+}
+
+static void launch_unstarted(struct launcher *la, const struct la_event *e)
+{
+    char why[LA_TEXT];
+    int directory = (e->flags & LA_EVENT_DIRECTORY) != 0;
+
+    la_status_say_errno(why, e->rank, launch_host(la, e->rank), e->text, e->value, directory);
+    launch_fail(la, la_status_of_errno(e->value, directory), why);
+}
+
+static const char *launch_agent_host(const struct launcher *la, uint32_t agent)
+{
+    return agent < la->job->agents_count ? la->job->agents[agent].host : "?";
+}
+
+/* Ranks of agents that will say nothing any more have ended. */
+static void launch_agents_gone(void *ctx, uint32_t agent, uint32_t last)
+{
+    struct launcher *la = (struct launcher *)ctx;
+    uint32_t i, j, k;
+
+    for (i = agent; i < last && i < la->job->agents_count; i++)
+        for (j = 0; j < la->job->agents[i].runs_count; j++)
+            for (k = 0; k < la->job->agents[i].runs[j].count; k++) {
+                uint32_t rank = la->job->agents[i].runs[j].first + k;
+                if (la->ended[rank])
+                    continue;
+                la->ended[rank] = 1;
+                la->ended_count++;
+                if (la->job->go_on)
+                    launch_gone(la, rank, LA_DOWN_DEAD);
+            }
+}
+
+static void launch_lost(struct launcher *la, const struct la_event *e, int status, const char *what)
+{
+    char why[LAUNCH_LINE];
+
+    if (e->rank == 0 || e->rank >= la->job->agents_count)
+        return;
+    snprintf(why, sizeof why, "host %s: %s%s", launch_agent_host(la, e->rank), what, e->text);
+    launch_fail(la, status, why);
+    if (!la->job->go_on)
+        launch_agents_gone(la, e->rank, e->rank + la->job->agents[e->rank].subtree);
+}
+
+static void launch_abort(struct launcher *la, uint32_t from, const struct la_event *e)
+{
+    char why[LAUNCH_LINE];
+
+    if (e->rank == LA_NONE)
+        snprintf(why, sizeof why, "host %s: %s", launch_agent_host(la, from), e->text);
+    else
+        snprintf(why, sizeof why, "rank %lu on %s: aborted with code %ld%s%s", (unsigned long)e->rank,
+                 launch_agent_host(la, from), (long)e->value, e->text[0] != '\0' ? ": " : "", e->text);
+    if (la->job->go_on || la->job->each) { /* an abort is meant for all */
+        la->job->go_on = la->job->each = 0;
+    }
+    launch_fail(la, la_status_of_abort(e->value), why);
+}
+
+static void launch_stuck(struct launcher *la, const struct la_event *e)
+{
+    char why[LAUNCH_LINE];
+
+    snprintf(why, sizeof why,
+             "rank %lu on %s: ended with status 0 while rank %lu waits for it in operation %ld",
+             (unsigned long)e->count, launch_host(la, e->count), (unsigned long)e->rank, (long)e->value);
+    launch_fail(la, LA_STATUS_ERROR, why);
+}
+
+static void launch_differ(struct launcher *la, const struct la_event *e)
+{
+    char why[LAUNCH_LINE];
+
+    snprintf(why, sizeof why, "ranks %lu and %lu do not call the same: %s", (unsigned long)e->rank,
+             (unsigned long)e->count, e->text);
+    launch_fail(la, LA_STATUS_ERROR, why);
+}
+
+static void launch_event_say(struct launcher *la, uint32_t from, const struct la_event *e)
+{
+    char line[LAUNCH_LINE];
+
+    if (e->rank == LA_NONE)
+        snprintf(line, sizeof line, "%s: %s", launch_agent_host(la, from), e->text);
+    else
+        snprintf(line, sizeof line, "rank %lu on %s: %s", (unsigned long)e->rank, launch_agent_host(la, from),
+                 e->text);
+    launch_say(la, line);
+}
+
+static void launch_event(void *ctx, uint32_t from, uint32_t type, const struct la_event *e)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    switch (type) {
+    case LA_UP_EXITS: launch_exits(la, e); break;
+    case LA_UP_UNSTARTED: launch_unstarted(la, e); break;
+    case LA_UP_INIT:
+        la->inits++;
+        launch_check_uninited(la);
+        break;
+    case LA_UP_READY: la->ready_count++; break;
+    case LA_UP_NO_HOST: launch_lost(la, e, e->value, ""); break;
+    case LA_UP_LOST: launch_lost(la, e, LA_STATUS_ERROR, "its agent is gone: "); break;
+    case LA_UP_ABORT: launch_abort(la, from, e); break;
+    case LA_UP_STUCK: launch_stuck(la, e); break;
+    case LA_UP_DIFFER: launch_differ(la, e); break;
+    case LA_UP_SAY: launch_event_say(la, from, e); break;
+    default: break;
+    }
+}
+
+/* ---- Signals and time ---------------------------------------------------------------------------- */
+
+static void launch_pass(struct launcher *la, int number)
+{
+    struct la_event e;
+
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.value = number;
+    la_local_down(la->local, LA_DOWN_SIGNAL, &e);
+}
+
+/* Before all processes run there is nobody to pass it to, and more would be started. */
+static void launch_signal(void *ctx, int number)
+{
+    struct launcher *la = (struct launcher *)ctx;
+    int ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+
+    if (number == SIGINT && ++la->interrupts > 1) {
+        launch_fail(la, 128 + SIGINT, "interrupted twice");
+        launch_end(la, 1);
+    } else if (ends && la->ready_count < la->job->agents_count) {
+        launch_fail(la, 128 + number, strsignal(number));
+        launch_end(la, 0);
+    } else {
+        launch_pass(la, number);
+        la->stop |= number == SIGTSTP;
+    }
+}
+
+/* ^Z: after all have got it this process stops, too. */
+static void launch_stop(struct launcher *la)
+{
+    phx *node = la_local_node(la->local);
+
+    la->stop = 0;
+    (void)phx_busy(node, LAUNCH_STOPPED_US);
+    (void)kill(getpid(), SIGSTOP);
+    (void)phx_busy(node, 0);
+}
+
+static void launch_progress(struct launcher *la, uint64_t now)
+{
+    char line[LAUNCH_LINE];
+
+    if (la->ready_count >= la->job->agents_count || la->ending)
+        return;
+    la->progress_at = now + LAUNCH_LATE_US;
+    snprintf(line, sizeof line, "starting: %lu of %lu hosts", (unsigned long)la->ready_count,
+             (unsigned long)la->job->agents_count);
+    launch_say(la, line);
+}
+
+static void launch_time(struct launcher *la, uint64_t now)
+{
+    char line[128];
+
+    if (la->progress_at <= now) {
+        la->progress_at = UINT64_MAX;
+        launch_progress(la, now);
+    }
+    if (la->timeout_at <= now) {
+        la->timeout_at = UINT64_MAX;
+        snprintf(line, sizeof line, "time-out after %.3g s", (double)la->o->timeout_us / 1e6);
+        la->job->go_on = la->job->each = 0;
+        launch_fail(la, LA_STATUS_TIMEOUT, line);
+    }
+    if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
+        la->end_at = UINT64_MAX;
+        la->over = 1;
+        la_local_over(la->local);
+    }
+}
+
+static void launch_step(void *ctx, uint64_t now)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    launch_flush(la);
+    launch_check_broken(la);
+    launch_step_input(la);
+    launch_time(la, now);
+    if (la->stop)
+        launch_stop(la);
+    if (!la->over && la_local_done(la->local) && (la->ended_count == la->job->size || la->ending)
+        && launch_waiting(la) == 0) {
+        la->over = 1;
+        la_local_over(la->local);
+    }
+}
+
+static uint64_t launch_deadline(void *ctx)
+{
+    const struct launcher *la = (const struct launcher *)ctx;
+    uint64_t due = la->timeout_at < la->progress_at ? la->timeout_at : la->progress_at;
+
+    if (la->input_state == INPUT_FILE && la_flow_input_room(la_local_flow(la->local)))
+        return 0;
+    return due < la->end_at ? due : la->end_at;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+static int launch_random(void *out, size_t size)
+{
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size);
+
+    if (fd >= 0)
+        close(fd);
+    return n == (ssize_t)size ? 0 : PHX_EIO;
+}
+
+static int launch_name(struct la_job *job)
+{
+    unsigned char random[12];
+    char host[64] = "", name[160];
+    int err = launch_random(job->key, sizeof job->key);
+
+    if (err == 0)
+        err = launch_random(random, sizeof random);
+    if (err != 0)
+        return err;
+    job->id = ((uint32_t)random[0] | (uint32_t)random[1] << 8 | (uint32_t)random[2] << 16
+               | (uint32_t)random[3] << 24) & 0x3ffffff;
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(name, sizeof name, "phx_%ld_%02x%02x%02x%02x%02x%02x%02x%02x_%s", (long)getpid(), random[4],
+             random[5],
+             random[6], random[7], random[8], random[9], random[10], random[11], host);
+    free(job->kvsname);
+    job->kvsname = la_text_dup(name);
+    return job->kvsname != NULL ? 0 : PHX_ENOMEM;
+}
+
+static int launch_make(struct launcher *la, const char *self, struct la_procs *procs)
+{
+    static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+    struct la_local_config cfg;
+    int i, err;
+
+    memset(&cfg, 0, sizeof cfg);
+    cfg.job = la->job;
+    cfg.self = self;
+    cfg.procs = procs;
+    cfg.signals = signals;
+    cfg.signals_count = (int)(sizeof signals / sizeof signals[0]);
+    cfg.root.ctx = la;
+    cfg.root.event = launch_event;
+    cfg.root.gone = launch_agents_gone;
+    cfg.root.output = launch_output;
+    cfg.root.signal = launch_signal;
+    cfg.root.step = launch_step;
+    cfg.root.deadline = launch_deadline;
+    la->ended = (unsigned char *)calloc(la->job->size + 1, 1);
+    err = la->ended == NULL ? PHX_ENOMEM : la_local_new(&la->local, &cfg);
+    for (i = 0; i < 2 && err == 0; i++) {
+        la_sink_open(&la->sinks[i], i + 1);
+        if (!la->sinks[i].plain && la->sinks[i].error == 0)
+            err = la_watch_add(la_local_watch(la->local), la->sinks[i].fd, 0, launch_on_sink, la);
+    }
+    return err;
+}
+
+static void launch_free(struct launcher *la)
+{
+    struct launch_file *f;
+
+    la_local_free(la->local);
+    la_sink_close(&la->sinks[0]);
+    la_sink_close(&la->sinks[1]);
+    while ((f = la->files) != NULL) {
+        la->files = f->next;
+        free(f->name);
+        free(f);
+    }
+    free(la->ended);
+}
+
+static void launch_run(struct launcher *la)
+{
+    uint64_t now = la_local_now(la->local);
+
+    launch_open_input(la);
+    la->progress_at = now + LAUNCH_LATE_US;
+    la->timeout_at = la->o->timeout_us > 0 ? now + la->o->timeout_us : UINT64_MAX;
+    la->end_at = UINT64_MAX;
+    la_local_run(la->local);
+    launch_flush(la);
+}
+
+int la_launch(struct la_options *o, const char *self)
+{
+    struct launcher la;
+    struct la_procs *procs;
+    int err = la_procs_new(&procs);
+
+    memset(&la, 0, sizeof la);
+    la.o = o;
+    la.job = &o->job;
+    la.uninited = LA_NONE;
+    if (err == 0) {
+        err = launch_name(la.job);
+        if (err == 0)
+            err = launch_make(&la, self, procs);
+        if (err == 0)
+            launch_run(&la);
+        launch_free(&la);
+        la_procs_free(procs);
+    }
+    if (err == 0)
+        return la.status.code;
+    fprintf(stderr, "phxrun: %s\n", phx_strerror(err));
+    return LA_STATUS_ERROR;
+}

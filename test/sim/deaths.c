@@ -1,0 +1,62 @@
+/* deaths.c - many nodes of a full mesh die: what the survivors tell is of the dead, not of the living. */
+
+/* When links with several neighbours are lost in one step, neighbourhoods differ by more than one node for a
+ * moment, and those whose neighbourhoods differ owe each other updates. Losses are named, so that they do not
+ * (src/route/gap.c). */
+#include "story.h"
+
+#include <stdio.h>
+
+static void deaths_bar(struct sim *s, const char *what, uint32_t dead, const char *how, double figure,
+                       double limit)
+{
+    char name[80];
+
+    snprintf(name, sizeof name, "deaths N=%u %u %s: %s", s->o.nodes, dead, how, what);
+    bar(s, name, figure, limit);
+}
+
+/* The last `count` die, so many microseconds one after the other. Entries told; *bytes: what was written. */
+static double deaths_cost(struct sim *s, uint32_t count, uint64_t apart_us, double *bytes)
+{
+    struct sim_totals before = totals(s), after;
+
+    for (uint32_t i = 0; i < count; i++) {
+        crash(s, s->o.nodes - 1 - i);
+        if (apart_us > 0)
+            run_for(s, apart_us);
+    }
+    run_for(s, SECOND);
+    after = totals(s);
+    for (uint32_t i = 0; i < count; i++)
+        restart(s, s->o.nodes - 1 - i);
+    wait_until(s, all_linked, MINUTE);
+    settle(s, 10 * SECOND, MINUTE);
+    *bytes = (double)(after.bytes - before.bytes);
+    return (double)(after.entries - before.entries);
+}
+
+void tell_deaths(struct sim *s)
+{
+    static const struct { const char *how; uint64_t apart_us; } ways[] = {
+        { "at once", 0 }, { "within a ms", 20 }, { "one by one", SECOND }
+    };
+    uint32_t counts[] = { 2, 8, s->o.nodes / 4, s->o.nodes / 2 };
+    double one, bytes, entries;
+
+    add(s, s->o.nodes, 0, 0);
+    start_all(s);
+    join_all(s, 0);
+    wait_until(s, all_linked, MINUTE);
+    settle(s, 10 * SECOND, MINUTE);
+    (void)deaths_cost(s, 1, 0, &one);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts && !s->w->failed; k++) {
+            entries = deaths_cost(s, counts[k], ways[w].apart_us, &bytes);
+            deaths_bar(s, "entries / (dead x survivors)", counts[k], ways[w].how,
+                       entries / (counts[k] * (s->o.nodes - counts[k])), 2);
+            if (ways[w].apart_us == 0)
+                deaths_bar(s, "bytes / those of one death", counts[k], ways[w].how,
+                           bytes / (one * counts[k]), 1.5);
+        }
+}
