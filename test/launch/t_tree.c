@@ -189,6 +189,40 @@ static void test_differ(void)
     net_free(n);
 }
 
+static void test_jobs(void)
+{
+    /* Goal: a job that runs beside the first one has its own numbers, and leaves nothing behind. Method: 20
+     * agents in ten operations; a second job on half of them does five barriers meanwhile, and ends. */
+    struct net *n = net_new(20, 3, 1, 0, 6);
+    struct la_coll c = { 78, 0, LA_BARRIER, 0, 0, 0 };
+    uint32_t i, bad = 0, in[20] = { 0 };
+
+    n->operations = 10;
+    for (i = 0; i < 20; i++) {
+        bad += la_tree_job(n->a[i].tree, 78) != 0;
+        if (i % 2)
+            bad += la_tree_out(n->a[i].tree, 78, 0) != 0;
+    }
+    do {
+        for (i = 0; i < 20; i += 2)
+            if (in[i] == n->a[i].ups[3] && in[i] < 5) {
+                c.number = in[i]++;
+                bad += la_tree_enter(n->a[i].tree, &c, NULL, 0) != 0;
+            }
+    } while (net_step(n));
+    for (i = 0; i < 20; i += 2)
+        bad += n->a[i].ups[3] != 5;
+    ok(bad == 0 && n->wrong == 0 && net_is_through(n), "both get through");
+    c.number = 5;
+    for (i = 0; i < 20; i++)
+        la_tree_job_end(n->a[i].tree, 78);
+    ok(la_tree_enter(n->a[0].tree, &c, NULL, 0) == PHX_EINVAL, "it is over");
+    c.job = NET_JOB;
+    c.number = 11;
+    ok(la_tree_enter(n->a[0].tree, &c, NULL, 0) == PHX_EINVAL, "an operation out of turn");
+    net_free(n);
+}
+
 static void test_abort(void)
 {
     /* Goal: without go_on a lost parent is the end at once; a lost child holds the operation open. */
@@ -303,6 +337,7 @@ int main(int argc, char **argv)
     test_keys();
     test_out();
     test_differ();
+    test_jobs();
     test_abort();
     test_nonsense();
     test_deaths(argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 150);

@@ -318,6 +318,10 @@ static inline void net_done(void *ctx, const struct la_coll *c)
     struct net *n = a->net;
     uint64_t hash = net_mix(a->sum + a->got);
 
+    if (c->job != NET_JOB) { /* a job beside it, of barriers only */
+        n->wrong += c->number != a->ups[3]++;
+        return;
+    }
     n->wrong += c->number != a->number || (!a->in && c->number < a->out);
     if (!n->go_on && a->out == UINT32_MAX)
         n->wrong += a->got != net_expected(n, a, c) && n->a[0].out == UINT32_MAX;
