@@ -14269,8 +14269,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
  * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
- * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS nodes picked by each node
- * for itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
  * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
  * max_links links dials only hubs it lacks.
  *
