@@ -147,6 +147,8 @@ void la_plan_string(struct la_text *out, const char *s, size_t size)
             la_text_say(out, "\\ufffd");
         else if (at[i] == '"' || at[i] == '\\')
             la_text_say(out, "\\%c", at[i]);
+        else if (at[i] == '\n')
+            la_text_say(out, "\\n");
         else if (at[i] < ' ' || at[i] == 0x7f)
             la_text_say(out, "\\u%04x", (unsigned)at[i]);
         else
