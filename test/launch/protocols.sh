@@ -6,7 +6,8 @@ cc=${CC:-cc}
 for client in pmi1 pmi2 pmgr; do
     $cc -std=c99 -O1 -I"$ROOT" -o "$work/$client" "$ROOT/test/launch/${client}_client.c" || exit 1
 done
-$cc -std=c99 -O1 -I"$ROOT" -o "$work/nla" "$ROOT/test/launch/nla_client.c" "$ROOT/extras/launch/nla.c" || exit 1
+$cc -std=c99 -O1 -I"$ROOT" -o "$work/nla" "$ROOT/test/launch/nla_client.c" "$ROOT/extras/launch/nla.c" \
+    || exit 1
 
 # All ranks say that all was good, and nobody says anything else.
 good() { # name, ranks, options and program
