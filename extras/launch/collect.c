@@ -170,6 +170,8 @@ static int collect_pass(struct la_tree *t, struct tree_op *op, struct tree_block
         if (la_wire_bytes(&b->part, data, size) != 0)
             return PHX_ENOMEM;
         err = collect_log_whole(op, &b->part, SIZE_MAX);
+        if (la_wire_left(&b->part) == 0)
+            la_wire_free(&b->part); /* there are as many as agents */
         return err != 0 ? err : whole && la_wire_left(&b->part) > 0 ? PHX_EPROTO : 0;
     }
     (void)la_wire_var(&op->pieces, agent);

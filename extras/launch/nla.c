@@ -238,6 +238,8 @@ static void take_done(struct nla *n, const unsigned char *data, size_t size)
             return;
         }
         memcpy(r->to, data, size);
+    } else if (error == NLA_EFAILED && r->kind == COLLECTIVE && r->room > 0) {
+        memset(r->to, 0, r->room); /* nothing of it came */
     }
     finish(n, r, error);
 }

@@ -30,24 +30,27 @@ static uint64_t blocks_of(struct la_engine *e, const struct la_coll *c)
     }
 }
 
-/* Opens the operation: room for its result. Without memory it goes on, and ends with an error here. */
 static void open_operation(struct la_engine *e, const struct la_coll *c)
 {
-    struct la_operation *op = &e->op;
+    e->op.open = 1;
+    e->op.coll = *c;
+    e->op.blocks = blocks_of(e, c);
+}
 
-    op->open = 1;
-    op->coll = *c;
-    op->blocks = blocks_of(e, c);
-    if (op->blocks == 0)
-        return;
-    if (c->size > (SIZE_MAX - 1) / op->blocks) {
-        op->no_memory = 1;
-        return;
-    }
-    op->result_size = (size_t)(op->blocks * c->size);
+/* Room for the result, when its first block comes: a client that only names a size costs nothing. Without
+ * memory the operation goes on, and ends with an error here. */
+static int make_result(struct la_operation *op)
+{
+    if (op->had != NULL || op->no_memory)
+        return op->no_memory;
+    op->no_memory = 1;
+    if (op->coll.size > (SIZE_MAX - 1) / op->blocks)
+        return 1;
+    op->result_size = (size_t)(op->blocks * op->coll.size);
     op->result = calloc(1, op->result_size + 1);
     op->had = calloc(1, (size_t)(op->blocks / 8 + 1));
     op->no_memory = op->result == NULL || op->had == NULL;
+    return op->no_memory;
 }
 
 void la_operation_free(struct la_operation *op)
@@ -86,7 +89,7 @@ static void place(struct la_engine *e, const struct la_record *r)
     struct la_operation *op = &e->op;
     uint64_t block = block_of(e, r->to, r->from);
 
-    if (op->no_memory || block >= op->blocks || r->size != op->coll.size)
+    if (block >= op->blocks || r->size != op->coll.size || make_result(op) != 0)
         return;
     if (op->had[block / 8] >> (block % 8) & 1)
         return;

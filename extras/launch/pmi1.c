@@ -16,8 +16,8 @@
 #define PAIRS_MOST 64
 #define KEY_MOST 63          /* keylen_max and kvsname_max count the final NUL */
 #define VALUE_MOST (LINE_MOST - 1 - (sizeof get_head - 1)) /* the answer to a get must be a line */
-#define BLOCK_MOST 65536     /* bytes of one block of a spawn */
-#define SPAWN_MOST (1 << 20) /* bytes of all blocks */
+#define BLOCK_MOST 16384     /* bytes of one block of a spawn; clients write at most 1,024 */
+#define SPAWN_MOST (1 << 18) /* bytes of all blocks */
 #define BLOCKS_MOST 1024
 
 static const char get_head[] = "cmd=get_result rc=0 msg=success value=";
@@ -334,8 +334,8 @@ static void do_abort(struct la_engine *e, struct la_client *c, const char *code)
 
 static void do_finalize(struct la_engine *e, struct la_client *c)
 {
-    say(e, c, "cmd=finalize_ack");
     la_engine_finalize_said(e, c);
+    say(e, c, "cmd=finalize_ack");
 }
 
 /* Commands of before version 1.1, and whatever else: a client without an answer would wait for ever. */
@@ -606,7 +606,7 @@ static int obey_block(struct la_engine *e, struct la_client *c, char *text, uint
         return PHX_ENOMEM;
     s->bytes += size;
     if (s->bytes > SPAWN_MOST)
-        return la_engine_garbage(e, c, "PMI: a spawn of more than a megabyte");
+        return la_engine_garbage(e, c, "PMI: a spawn of more than 256 KiB");
     err = cut_block(text, &b, lines);
     if (err == 0)
         err = spawning_add(s, &b);

@@ -366,8 +366,8 @@ static void do_abort(struct la_engine *e, struct la_client *c, const struct requ
 
 static void do_finalize(struct la_engine *e, struct la_client *c, const struct request *q)
 {
-    say(e, c, q->cmd, q->thrid, NULL);
     la_engine_finalize_said(e, c);
+    say(e, c, q->cmd, q->thrid, NULL);
 }
 
 static void do_refused(struct la_engine *e, struct la_client *c, const struct request *q)

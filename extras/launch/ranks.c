@@ -284,15 +284,15 @@ static void conn_on(void *ctx, int fd, int events)
 static void port_on(void *ctx, int fd, int events)
 {
     struct la_ranks *r = (struct la_ranks *)ctx;
-    int on = 1, stream = accept(fd, NULL, NULL);
+    int on = 1, stream;
 
     (void)events;
-    if (stream < 0)
-        return;
-    (void)fcntl(stream, F_SETFD, FD_CLOEXEC);
-    (void)setsockopt(stream, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (conn_new(r, stream, r->job->pmi == LA_PMI_PMGR ? LA_PROTO_PMGR : LA_PROTO_PMI_PORT) == NULL)
-        close(stream);
+    while ((stream = accept(fd, NULL, NULL)) >= 0) {
+        (void)fcntl(stream, F_SETFD, FD_CLOEXEC);
+        (void)setsockopt(stream, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (conn_new(r, stream, r->job->pmi == LA_PMI_PMGR ? LA_PROTO_PMGR : LA_PROTO_PMI_PORT) == NULL)
+            close(stream);
+    }
 }
 
 /* On loopback only: nobody proves anything there. */
@@ -535,6 +535,20 @@ static void proc_not_started(struct ranks_proc *p, int error, const char *what, 
     proc_ended(p, &e);
 }
 
+/* What processes said over the port before they ended: nobody knows yet whose connection is whose. */
+static void port_read(struct la_ranks *r)
+{
+    uint32_t i, n;
+
+    if (r->listener < 0)
+        return;
+    port_on(r, r->listener, LA_READ);
+    n = r->conns_count;
+    for (i = 0; i < n; i++)
+        if (!r->conns[i]->closing && r->conns[i]->proc == NULL)
+            (void)conn_read(r->conns[i]);
+}
+
 int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
 {
     struct ranks_proc *p = NULL;
@@ -549,6 +563,7 @@ int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
     p->pid = 0;
     for (i = 0; i < RANKS_LAST_READS && p->conn != NULL && conn_read(p->conn); i++)
         continue; /* its last words; a grandchild might speak for ever */
+    port_read(r);
     memset(&e, 0, sizeof e);
     e.rank = p->rank;
     e.wait = status;

@@ -412,4 +412,42 @@ static inline void rig_close(struct rig_end end)
     la_engine_closed(end.host->engine, end.client);
 }
 
+/* Four ranks on two hosts say this, with some bytes changed, some left out and in pieces, and end in various
+ * ways: how many of their inputs had an odd result. Whatever they say, nothing may crash. */
+static inline int rig_spoil(enum la_protocol protocol, const unsigned char *talk, size_t size, uint32_t seed)
+{
+    struct rig *g = calloc(1, sizeof *g);
+    struct rig_end end[4];
+    unsigned char byte[2];
+    uint32_t i, r = seed;
+    size_t at;
+    int err, odd = 0;
+
+    g->hosts_count = 2;
+    g->program.ranks = 4;
+    for (i = 0; i < 2; i++)
+        odd += rig_host_quiet(g, i, 2, 4) != 0;
+    for (i = 0; i < 4; i++)
+        end[i] = rig_connect(g, i / 2, protocol, protocol == LA_PROTO_PMGR ? LA_NONE : i);
+    for (i = 0; i < 4; i++)
+        for (at = 0; at < size; at++) {
+            r = r * 1664525u + 1013904223u;
+            byte[0] = protocol == LA_PROTO_PMGR && at == 4 ? (unsigned char)i : talk[at];
+            if (r >> 24 == 0)
+                byte[0] = (unsigned char)(r >> 8);
+            if (r >> 24 == 1)
+                continue;
+            err = rig_input(end[i], byte, 1);
+            odd += err != 0 && err != PHX_EPROTO && err != PHX_ENOMEM;
+            if (r >> 20 == 32)
+                la_engine_gone(g->hosts[i / 2].engine, i);
+            if (r >> 20 == 33)
+                break;
+        }
+    for (i = 0; i < 4; i++)
+        rig_close(end[i]);
+    rig_free(g);
+    return odd;
+}
+
 #endif

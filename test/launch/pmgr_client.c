@@ -1,8 +1,8 @@
-/* pmgr_client.c - a small PMGR program: every operation with every root; says whether all bytes were
- * right. */
+/* pmgr_client.c - a small PMGR program: every operation with every root, all bytes checked. */
 
-/* pmgr_client [bytes] [end]; bytes per rank: 8; end: "close", "abort:CODE" (over a second connection),
- * "exit:N".
+/* pmgr_client [bytes] [end]; bytes per rank: 8; end: "close", "exit:N", "abort:CODE" (over a second
+ * connection).
+ *
  * It reads MPIRUN_RANK, MPIRUN_NPROCS, MPIRUN_ID, MPIRUN_HOST and MPIRUN_PORT, prints "rank R of N: good" and
  * exits with 0; 1: a line says what was wrong. */
 #define _POSIX_C_SOURCE 200809L

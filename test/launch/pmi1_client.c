@@ -1,15 +1,16 @@
 /* pmi1_client.c - a small PMI-1 program: puts, barriers, gets, and says whether every value was right. */
 
-/* pmi1_client [all|one|init] [count] [size] [how end]
+/* pmi1_client [all|one|init|names|spawn] [count] [size] [end]
  *
  *      all    each rank gets the keys of all ranks
  *      one    each rank gets the key of the next rank
  *      init   nothing between init and finalize
  *      names  publishes a name, looks it up, takes it back
+ *      spawn  rank 0 starts count processes "child" and two "child2" of this program as one job; a child
+ *             finds what the parent put before it, and does what all does
  *      count  rounds of put, barrier, get: 1
  *      size   bytes of a value: 20
- *      end    "finalize"; or "exit:N", "abort:N", "hang", "kill" by the rank named in PMI1_RANK (all
- * without it)
+ *      end    "finalize"; or "exit:N", "abort:N", "hang", "kill" by the rank named in PMI1_RANK, or by all
  *
  * It reads PMI_FD, or PMI_PORT and PMI_ID, prints "rank R of N: good" and exits with 0; 1: something was
  * wrong, with a line about what. */
@@ -219,6 +220,41 @@ static void names(void)
     find(line, "info=fail rc=1");
 }
 
+static void spawn_block(const char *self, int number, int ranks, const char *word)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "mcmd=spawn\nnprocs=%d\nexecname=%s\ntotspawns=2\nspawnssofar=%d\narg1=%s\narg2=1\nargcnt=2\n"
+             "preput_num=1\npreput_key_0=PARENT\npreput_val_0=a=b;c\ninfo_num=1\ninfo_key_0=unknown\n"
+             "info_val_0=ignored\nendcmd\n",
+             ranks, self, number, word);
+    write_all(text, strlen(text));
+}
+
+static void spawn(const char *self, int count)
+{
+    char line[1024];
+
+    spawn_block(self, 1, count, "child");
+    spawn_block(self, 2, 2, "child2");
+    read_line(line);
+    if (strncmp(line, "cmd=spawn_result rc=0", 21) != 0)
+        fail("spawn", line);
+}
+
+/* The spawned job has its own ranks, keys and barriers; appnum counts the programs. */
+static void check_child(const char *what)
+{
+    char request[512];
+
+    if (number_in("PMI_SPAWNED", 0) != 1)
+        fail("PMI_SPAWNED is not 1", "");
+    snprintf(request, sizeof request, "cmd=get kvsname=%s key=PARENT\n", kvs);
+    expect(request, "cmd=get_result rc=0 msg=success value=a=b;c");
+    expect("cmd=get_appnum\n", strcmp(what, "child") == 0 ? "cmd=appnum appnum=0" : "cmd=appnum appnum=1");
+}
+
 static void end_badly(const char *how)
 {
     char line[1024];
@@ -245,11 +281,17 @@ int main(int argc, char **argv)
     int round, mine;
 
     begin();
+    if (strncmp(what, "child", 5) == 0)
+        check_child(what);
+    if (strcmp(what, "spawn") == 0 && rank == 0)
+        spawn(argv[0], count);
+    if (strcmp(what, "spawn") == 0)
+        count = 1;
     for (round = 0; strcmp(what, "init") != 0 && round < count; round++) {
         if (strcmp(what, "names") == 0)
             names();
         else
-            exchange(strcmp(what, "all") == 0, round, bytes);
+            exchange(strcmp(what, "all") == 0 || *what == 'c', round, bytes);
     }
     mine = number_in("PMI1_RANK", rank) == rank;
     if (strcmp(how, "finalize") != 0 && mine)

@@ -21,6 +21,12 @@ const struct story *story_find(const char *name);
 void tell_campaign(struct sim *s);
 void tell_determinism(struct sim *s);
 
+/* Told in launch.c. */
+void tell_launch_exchange(struct sim *s);
+void tell_launch_start(struct sim *s);
+void tell_launch_large(struct sim *s);
+void launch_world(struct world_options *o);
+
 /* Told in tree.c. */
 void tell_tree(struct sim *s);
 void tell_orphans(struct sim *s);

@@ -270,6 +270,23 @@ static void arm(struct world *w, uint32_t ref, uint64_t at)
     world_push_stream(w, at, WORLD_DELIVER, ref / 2, ref);
 }
 
+/* When the last byte of so many arrives that leave now: both hosts' lines carry one segment after the
+ * other. */
+static uint64_t over_lines(struct world *w, struct world_host *from, struct world_host *to, uint32_t size,
+                           uint64_t at, uint64_t latency)
+{
+    uint64_t takes = (uint64_t)size * 1000000u / w->o.host_bytes_per_ms, begin = at * 1000;
+
+    if (begin < from->out_until)
+        begin = from->out_until;
+    from->out_until = begin + takes;
+    begin += latency * 1000;
+    if (begin < to->in_until)
+        begin = to->in_until;
+    to->in_until = begin + takes;
+    return (begin + takes + 999) / 1000;
+}
+
 /* Puts a segment under way to end ref. */
 void world_segment_push(struct world *w, uint32_t ref, struct world_segment *g)
 {
@@ -281,7 +298,11 @@ void world_segment_push(struct world *w, uint32_t ref, struct world_segment *g)
         at += (uint64_t)g->size * 1000u / w->o.bytes_per_ms;
         to->sent_until = at;
     }
-    at += world_latency(w, from->host, to->host);
+    if (w->o.host_bytes_per_ms && from->host != to->host)
+        at = over_lines(w, &w->hosts[from->host], &w->hosts[to->host], g->size, at,
+                        world_latency(w, from->host, to->host));
+    else
+        at += world_latency(w, from->host, to->host);
     if (w->o.jitter_us && from->host != to->host)
         at += world_rng_below(&w->rng, w->o.jitter_us);
     if (at < to->last_at)

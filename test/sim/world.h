@@ -150,6 +150,7 @@ struct world_host {
     struct world_rng rng;
     uint64_t step_at; /* the one step event that counts */
     uint64_t stalled_until;
+    uint64_t out_until, in_until; /* nanoseconds: its line is busy until then */
     uint64_t spent_us, spent_most; /* by callbacks of the step at hand, and of any; see world_spend */
     struct world_slot *slots;
     uint32_t slot_count, slot_capacity, handles;
@@ -171,7 +172,8 @@ struct world_options {
      * up to jitter_us that depends on the moment, plus the sites' distance. */
     uint32_t latency_us, spread_us, jitter_us;
     uint32_t buffer_bytes;   /* per direction: sent and not yet read */
-    uint32_t bytes_per_ms;   /* bandwidth per direction; 0: no limit */
+    uint32_t bytes_per_ms;   /* bandwidth of a stream per direction; 0: no limit */
+    uint32_t host_bytes_per_ms; /* of a host per direction, shared by its streams; 0: no limit */
     uint32_t backlog;        /* connections waiting for accept, per listener */
     uint32_t delay_min_us, delay_max_us; /* from the reason to step to the step */
     uint32_t hole_bytes;     /* see WORLD_PAIR_HOLE */

@@ -1,0 +1,116 @@
+#!/bin/sh
+# starters.sh - agents started by something that is called like ssh: noise, refusal, silence, other versions.
+. "$(dirname "$0")/tap.inc"
+
+# Plays ssh: runs the command here. What kind of host it is stands in the host's name.
+cat > "$work/ssh" <<'END'
+#!/bin/sh
+echo "$*" >> "$(dirname "$0")/calls"
+user=
+while :; do
+    case $1 in
+    -x) shift ;;
+    -o) shift 2 ;;
+    -l) user=$2; shift 2 ;;
+    *) break ;;
+    esac
+done
+host=$1
+shift
+case $host in
+noise*) echo "Welcome to $host"; echo "phxrun-agents are fine"; printf 'no newline here' ;;
+refuse*) echo "banner" >&2; echo "ssh: connect to host $host port 22: Connection refused" >&2; exit 255 ;;
+key*) echo "Host key verification failed." >&2; exit 255 ;;
+hang*) exec sleep "$MARK" ;;
+flood*) exec yes ;;
+old*) echo "phxrun-agent 1 0.0.1"; exec sleep "$MARK" ;;
+talk*) printf '\nphxrun-agent 1 %s\nmore' "$VERSION"; exec sleep "$MARK" ;;
+none*) exec sh -c "exec '/no/such/phxrun' --as-agent" ;;
+quiet*) exit 3 ;;
+two*)
+    dir=$(mktemp -d "$(dirname "$0")/two.XXXXXX")
+    mkfifo "$dir/in"
+    exec 3<&0
+    cat <&3 > "$dir/in" &
+    sh -c "$*" < "$dir/in" | cat
+    kill $!
+    exit
+    ;;
+esac
+exec sh -c "$*"
+END
+chmod +x "$work/ssh"
+export MARK="$mark"
+VERSION=$(sed -n 's/^#define PHX_VERSION "\(.*\)"/\1/p' "$ROOT/phoenix.h")
+export VERSION
+ssh="--start ssh --ssh $work/ssh"
+
+run $ssh -n 6 -ppn 2 --hosts a,b,c -l sh -c 'echo $PMI_RANK $MPI_LOCALRANKID $MPI_LOCALNRANKS'
+same "$status" 0 'three hosts'
+same "$(sort "$work/out" | tr '\n' ' ')" '[0] 0 0 2 [1] 1 1 2 [2] 2 0 2 [3] 3 1 2 [4] 4 0 2 [5] 5 1 2 ' '.. ranks'
+grep -q '^-x -o BatchMode=yes a exec ' "$work/calls"
+ok $? '.. how ssh is called'
+run $ssh -n 2 --hosts a,noise1 hostname
+same "$status" 0 'noise before the first line'
+run $ssh -n 2 --hosts a,two1 hostname
+same "$status" 0 'two pipes in place of a socket'
+"$PHXRUN" $ssh -n 2 --hosts two1,two2 -l sh -c 'head -c 3000000 /dev/zero | tr "\0" "\n"' > "$work/out"
+same "$(wc -l < "$work/out" | tr -d ' ')" 6000000 '.. which carry 6 million lines'
+
+fails() { # host, pattern: the whole job ends with 1 and says why
+    begun=$(now)
+    run $ssh -n 3 --hosts "a,$1,c" --start-timeout 0.5 sleep "$mark"
+    same "$status" 1 "$1: status"
+    said "^phxrun: host $1: $2"
+    ok $? '.. the cause in one line'
+    has_ours 0
+    ok $? '.. nothing left'
+    [ $(($(now) - begun)) -lt 2500 ]
+    ok $? '.. soon'
+}
+fails refuse1 '.*Connection refused$'
+fails key1 '.*Host key verification failed'
+fails hang1 'no answer within 500 ms'
+fails flood1 'a mebibyte of noise'
+fails old1 'another version of phxrun'
+fails talk1 'its agent speaks before it is asked'
+fails none1 '.*/no/such/phxrun'
+fails quiet1 '.*ended with status 3'
+
+run --start ssh --ssh "$work/missing" -n 2 --hosts a,b true
+same "$status" 1 'no such ssh'
+said 'host [ab]: .*missing: No such file or directory'
+ok $? '.. is said'
+
+# A hundred hosts, of which the last does not answer: those before are not held up, and none is left.
+run $ssh -n 40 --hosts 'h[1-39],hang1' --start-timeout 1 sleep "$mark"
+same "$status" 1 'one of 40 hosts hangs'
+said '^phxrun: host hang1: no answer'
+ok $? '.. and is named'
+has_ours 0
+ok $? '.. nothing left'
+
+# ssh itself dies: its host is gone, and so is the job.
+"$PHXRUN" $ssh -n 4 --hosts a,b,c,d sleep "$mark" > "$work/out" 2> "$work/err" &
+launcher=$!
+soon has_ours 4
+ok $? 'four sleeps behind ssh'
+all=$(agents $launcher)
+kill -9 "$(pgrep -P $launcher -f as-agent | head -1)"
+wait $launcher
+same $? 1 'an ssh is killed'
+nothing_left() {
+    has_ours 0 && [ -z "$(living $all)" ]
+}
+soon nothing_left
+ok $? '.. nothing left'
+
+# The file of hosts names login names.
+printf 'a user=kim\nb\n' > "$work/hosts"
+: > "$work/calls"
+run $ssh -n 2 -f "$work/hosts" true
+same "$status" 0 'a host file with a login name'
+grep -q -e '-l kim a ' "$work/calls"
+ok $? '.. which ssh gets'
+
+done_testing
