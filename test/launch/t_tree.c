@@ -1,4 +1,5 @@
 /* t_tree.c - the tree of agents: every operation against a model, exact counts, and agents that die. */
+#include "test.h"
 #include "tree_net.h"
 
 static struct la_tree_stats stats_of(const struct net *n, uint32_t agent)
