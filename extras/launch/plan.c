@@ -295,7 +295,7 @@ static const char *const help[] = {
     "\nAgents\n"
     "  --start ssh|srun|fork  how (srun inside a Slurm allocation, else ssh); fork plays all hosts here\n"
     "  --ssh PROGRAM          what is called as ssh is\n"
-    "  --agent PATH           where phxrun is over there (as here); --copy: send it along (refused in this version)\n"
+    "  --agent PATH           where phxrun is over there (as here); --copy: send it along (refused, too)\n"
     "  --degree K             children of an agent; --max-depth D (2), --max-conn N (1024) bound its choice\n"
     "  --pmi fd|port, --pmgr  what processes speak: PMI-1 and PMI-2 over PMI_FD (default) or PMI_PORT; PMGR\n"
     "  --cache push|lazy      keys go to all hosts with a barrier, or when asked for\n"
