@@ -7,7 +7,7 @@
  *
  * An answer of more than LA_ANSWER_MAX bytes is not kept: what there is goes out at once with the one host
  * before its lines, and so does all that follows; in JSON as objects with "part":true, status null, before
- * the last one with the status. status is null too where the process was not started. */
+ * the last one with the status. status is null too where nobody can tell, since the agent is gone. */
 #ifndef LA_ANSWERS_H
 #define LA_ANSWERS_H
 

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "launcher.h"
 #include "agent.h"
+#include "answers.h"
 #include "status.h"
 
 #include <errno.h>
@@ -35,6 +36,8 @@ struct launcher {
     struct la_sink sinks[2]; /* standard output, standard error */
     int watched[2];
     struct launch_file *files;
+    struct la_answers *answers; /* of -k, until all have ended; else NULL */
+    int answered;
     unsigned char *ended;     /* by rank */
     uint32_t ended_count, ready_count, inits;
     uint32_t uninited;        /* a rank that ended without init, or LA_NONE */
@@ -166,6 +169,39 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
         close(fd);
 }
 
+/* What has become of answers, to standard output and standard error. */
+static void launch_print(struct launcher *la, int err, struct la_text now[2])
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (err == 0 && now[i].size > 0)
+            err = la_queue_add(&la->sinks[i].waiting, now[i].at, now[i].size);
+        la_text_free(&now[i]);
+    }
+    if (err != 0)
+        launch_fail(la, LA_STATUS_ERROR, "no memory for output");
+    launch_flush(la);
+}
+
+static void launch_answer(struct launcher *la, const struct la_chunk *c)
+{
+    struct la_text now[2] = { { NULL, 0, 0, 0 }, { NULL, 0, 0, 0 } };
+    int err = la_answers_output(la->answers, c->rank, c->stream, c->data, c->size, now);
+
+    launch_print(la, err, now);
+}
+
+static void launch_answers_end(struct launcher *la)
+{
+    struct la_text now[2] = { { NULL, 0, 0, 0 }, { NULL, 0, 0, 0 } };
+
+    if (la->answers == NULL || la->answered)
+        return;
+    la->answered = 1;
+    launch_print(la, la_answers_finish(la->answers, now), now);
+}
+
 static void launch_output(void *ctx, const struct la_chunk *c)
 {
     struct launcher *la = (struct launcher *)ctx;
@@ -175,6 +211,10 @@ static void launch_output(void *ctx, const struct la_chunk *c)
 
     if (pattern != NULL) {
         launch_to_file(la, pattern, c);
+        return;
+    }
+    if (la->answers != NULL && !la->answered) {
+        launch_answer(la, c);
         return;
     }
     err = la->job->label ? la_label(&s->waiting, c) : la_queue_add(&s->waiting, c->data, c->size);
@@ -300,6 +340,8 @@ static void launch_exit(struct launcher *la, uint32_t rank, const struct la_even
     la->ended_count++;
     if (e->flags & LA_EVENT_UNSTARTED)
         return;
+    if (la->answers != NULL)
+        la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
         la_status_say(why, rank, launch_host(la, rank), e->value);
         launch_fail(la, la_status_of_wait(e->value), why);
@@ -326,6 +368,8 @@ static void launch_unstarted(struct launcher *la, const struct la_event *e)
     char why[LA_TEXT];
     int directory = (e->flags & LA_EVENT_DIRECTORY) != 0;
 
+    if (la->answers != NULL)
+        la_answers_exit(la->answers, e->rank, la_status_of_errno(e->value, directory));
     la_status_say_errno(why, e->rank, launch_host(la, e->rank), e->text, e->value, directory);
     launch_fail(la, la_status_of_errno(e->value, directory), why);
 }
@@ -501,6 +545,7 @@ static void launch_time(struct launcher *la, uint64_t now)
         launch_fail(la, LA_STATUS_TIMEOUT, line);
     }
     if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
+        launch_answers_end(la);
         la->end_at = UINT64_MAX;
         la->over = 1;
         la_local_over(la->local);
@@ -517,8 +562,10 @@ static void launch_step(void *ctx, uint64_t now)
     launch_time(la, now);
     if (la->stop)
         launch_stop(la);
-    if (!la->over && la_local_done(la->local) && (la->ended_count == la->job->size || la->ending)
-        && launch_waiting(la) == 0) {
+    if (la->over || !la_local_done(la->local) || (la->ended_count < la->job->size && !la->ending))
+        return;
+    launch_answers_end(la);
+    if (launch_waiting(la) == 0) {
         la->over = 1;
         la_local_over(la->local);
     }
@@ -589,6 +636,8 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.root.deadline = launch_deadline;
     la->ended = (unsigned char *)calloc(la->job->size + 1, 1);
     err = la->ended == NULL ? PHX_ENOMEM : la_local_new(&la->local, &cfg);
+    if (err == 0 && la->job->each)
+        err = la_answers_new(&la->answers, la->job, la->o->json);
     for (i = 0; i < 2 && err == 0; i++) {
         la_sink_open(&la->sinks[i], i + 1);
         if (!la->sinks[i].plain && la->sinks[i].error == 0)
@@ -610,6 +659,7 @@ static void launch_free(struct launcher *la)
         free(f);
     }
     free(la->ended);
+    la_answers_free(la->answers);
 }
 
 static void launch_run(struct launcher *la)

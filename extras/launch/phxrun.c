@@ -45,7 +45,10 @@ static int main_launch(int argc, char **argv, const char *self)
         fprintf(stderr, "phxrun: %s\n", o.warnings.at[i]);
     if (o.print != NULL)
         status = fputs(o.print, stdout) == EOF || fflush(stdout) != 0 ? LA_STATUS_ERROR : 0;
-    else
+    else if (o.copy || o.stage != NULL) { /* nothing carries files to hosts, so nobody may believe it */
+        fprintf(stderr, "phxrun: --copy and --stage are not available in this version\n");
+        status = LA_STATUS_USAGE;
+    } else
         status = la_launch(&o, self);
     la_options_free(&o);
     return status;
