@@ -38,6 +38,13 @@
 #define PHX_PRIVATE extern
 #endif
 
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+#ifdef __GNUC__
+#define PHX__COLD __attribute__((cold))
+#else
+#define PHX__COLD
+#endif
+
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */
 #ifndef PHX_ASSERT
 #ifdef PHX_DEBUG
@@ -160,8 +167,8 @@ PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
-/* Makes room for `more` items behind the `count` of a ring that begins at *first; *capacity is 0 or a power
- * of two. 0 or PHX_ENOMEM, and then nothing changed. */
+/* A ring that begins at *first has no room for `more` items behind its `count`: makes it larger; *capacity is
+ * 0 or a power of two. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count,
                                    uint32_t *capacity, uint32_t more, size_t item);
 /* Gives memory back of an array that has far more room than it needs. */
@@ -1330,6 +1337,12 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1345,6 +1358,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
@@ -1358,31 +1372,7 @@ struct phx__link_set {
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
 
-/* ---- place.c: large fragments that are read straight into the message they belong to */
-
-#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
-
-/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
-PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
-                                      size_t size, size_t whole);
-/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
- * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
- * NULL, in the scratch. */
-PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
-                                     struct phx__block **out);
-/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
-PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
-
-#endif
-
-/* ======== src/link/out.h ======== */
-/* out.h - what leaves a link: control frames first, then data that is pulled from the post. */
-#ifdef PHX_LINES
-#line 1 "src/link/out.h"
-#endif
-#ifndef PHX_LINK_OUT_H
-#define PHX_LINK_OUT_H
-/* include "link/state.h" */
+/* ---- out.c: what leaves a link: control frames first, then data that is pulled from the post */
 
 #define PHX__LINK_AHEAD (2 * PHX__FRAGMENT) /* l->out.ahead begins with it */
 /* A writer with room for a control frame of at most size bytes; control_end queues it. 0, or why not. */
@@ -1401,16 +1391,7 @@ PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l
 /* Tries once to write control frames, without waiting for anything: for the last words of a link. */
 PHX_PRIVATE void phx__link_out_try(struct phx__link_set *s, struct phx__link *l);
 
-#endif
-
-/* ======== src/link/hello.h ======== */
-/* hello.h - how a link comes up: three messages, each side proving that it has the key. */
-#ifdef PHX_LINES
-#line 1 "src/link/hello.h"
-#endif
-#ifndef PHX_LINK_HELLO_H
-#define PHX_LINK_HELLO_H
-/* include "link/state.h" */
+/* ---- hello.c: how a link comes up: three messages, each side proving that it has the key */
 
 /* The keys have changed. The cluster's name, which must stay where it is. */
 PHX_PRIVATE void phx__link_hello_rekey(struct phx__link_set *s);
@@ -1426,6 +1407,21 @@ PHX_PRIVATE int phx__link_hello_frame(struct phx__link_set *s, struct phx__link 
 /* A parked link may go on. */
 PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l);
 
+/* ---- place.c: large fragments that are read straight into the message they belong to */
+
+#define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+
+/* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
+PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
+                                      size_t size, size_t whole);
+/* Reads once, into place: 0 or why the link must close; or *done is 0: there is nothing to be read into
+ * place. *left bytes that came behind are to be looked at, in *out, which the caller drops, or, if that is
+ * NULL, in the scratch. */
+PHX_PRIVATE int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done, size_t *left,
+                                     struct phx__block **out);
+/* One read of at most size bytes: how many, 0 if there are none now, or why the link must close. */
+PHX_PRIVATE long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t *to, size_t size);
+
 #endif
 
 /* ======== src/link/link.h ======== */
@@ -1435,8 +1431,6 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 #endif
 #ifndef PHX_LINK_LINK_H
 #define PHX_LINK_LINK_H
-/* include "link/hello.h" */
-/* include "link/out.h" */
 /* include "link/state.h" */
 
 /* Makes *l (zeroed; slot, dialer and secure set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */
@@ -2137,8 +2131,7 @@ PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, u
 #endif
 #ifndef PHX_DIAL_ADDR_H
 #define PHX_DIAL_ADDR_H
-/* include "base/addr.h" */
-/* include "base/mem.h" */
+/* include "base/ratelimit.h" */
 
 #define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */
 
@@ -2186,17 +2179,7 @@ PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint3
 PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                        uint64_t now);
 
-#endif
-
-/* ======== src/dial/rate.h ======== */
-/* rate.h - BRAIN: how often a node dials the addresses that it was told by others. */
-#ifdef PHX_LINES
-#line 1 "src/dial/rate.h"
-#endif
-#ifndef PHX_DIAL_RATE_H
-#define PHX_DIAL_RATE_H
-/* include "base/ratelimit.h" */
-/* include "dial/addr.h" */
+/* ---- rate.c: how often a node dials the addresses that it was told by others */
 
 /* How long until the first of these addresses may be dialled, 0: now. which: bits. */
 PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
@@ -2356,7 +2339,6 @@ PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t
 #ifndef PHX_DIAL_DIAL_H
 #define PHX_DIAL_DIAL_H
 /* include "dial/slot.h" */
-/* include "dial/rate.h" */
 /* include "dial/start.h" */
 /* include "dial/target.h" */
 
@@ -4137,8 +4119,6 @@ int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t
     uint32_t size = *capacity > 0 ? *capacity : MEM_RING_FIRST, front = *capacity - *first;
     char *old, *larger;
 
-    if (more <= *capacity - count)
-        return 0;
     if (more > MEM_RING_MOST / item - count)
         return PHX_ENOMEM;
     while (size < count + more)
@@ -4915,19 +4895,27 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
-void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+/* By value: what p points to is not what v points to, and the compiler makes one store of it. */
+static void buf_store_u64(uint8_t *p, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8 * count);
-
-    for (; p != NULL && count > 0; p += 8, v++, count--) {
-        buf_store_u32(p, (uint32_t)*v);
-        buf_store_u32(p + 4, (uint32_t)(*v >> 32));
-    }
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    phx__buf_put_u64s(w, &v, 1);
+    uint8_t *p = buf_claim(w, 8);
+
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+
+    for (size_t i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -5053,7 +5041,8 @@ void phx__buf_slices_free(struct phx__slices *q)
 
 int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
 {
-    return phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
+    return more <= q->capacity - q->count ? 0
+           : phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
 }
 
 int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size)
@@ -5401,7 +5390,7 @@ static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
  *      1:2::7:8     got = 1 2 7 8, n = 8 bytes, gap = 4     ip = 1 2 0 0 0 0 7 8
  *
  * 1, or 0 and ip is untouched. */
-static int addr_parse_v6(const char *s, uint8_t ip[16])
+PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
 {
     uint8_t got[16];
     size_t n = 0, gap = SIZE_MAX; /* SIZE_MAX: no "::" so far */
@@ -5532,7 +5521,7 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
     return 0;
 }
 
-int phx__addr_parse(const char *text, struct phx__parsed *out)
+PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
     struct phx__parsed p = { .path = "" };
     size_t n;
@@ -5653,7 +5642,7 @@ static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
     addr_put_text(w, "]");
 }
 
-const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
+PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
 {
     struct phx__writer w;
 
@@ -7551,7 +7540,7 @@ static void os_close(void *world, int handle)
     close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
 }
 
-static int os_listen(void *world, struct phx_address *at, int *handle)
+PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
 {
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
@@ -7801,7 +7790,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
     return n + 1;
 }
 
-static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
+PHX__COLD static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
     const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
     struct addrinfo *list = NULL, *i;
@@ -9062,7 +9051,7 @@ const char *phx__tls_why(const struct phx__tls *t)
  * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
  * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
  * link (link.c), so that it does not rest, with our data behind the news. */
-/* include "link/out.h" */
+/* include "link/state.h" */
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
  * enough to pass in 0.1 ms at 10 Gbit/s. A stream that takes all that it is offered is offered twice as much
@@ -9278,8 +9267,7 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
  * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
  * by the node, in `judge`. */
-/* include "link/hello.h" */
-/* include "link/out.h" */
+/* include "link/state.h" */
 
 /* ---- Proofs */
 
@@ -9783,17 +9771,6 @@ long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t 
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
 
-/* The rest of a payload whose place was overtaken. */
-static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
-{
-    size_t room = l->place.open.size - l->place.open.got;
-    long n = phx__link_place_recv(s, l, s->scratch, room < s->scratch_size ? room : s->scratch_size);
-
-    if (n > 0)
-        (void)place_fill(s, l, (size_t)n);
-    return n < 0 ? (int)n : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
  * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
  * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
@@ -9848,8 +9825,12 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
     *done = open->block != NULL || (l->in.stash_size == 0 && place_expects(s, l));
     if (!*done)
         return 0;
-    if (open->size > 0 && !phx__buf_place_is_open(open))
-        return place_throw_away(s, l);
+    if (open->size > 0 && !phx__buf_place_is_open(open)) { /* overtaken: the rest is thrown away */
+        long n = phx__link_place_recv(s, l, s->scratch, PHX__MIN(open->size - open->got, s->scratch_size));
+        if (n > 0)
+            (void)place_fill(s, l, (size_t)n);
+        return n < 0 ? (int)n : 0;
+    }
     block = phx__buf_block_hold(open->block);
     err = place_read_on(s, l, left, out);
     phx__buf_block_drop(block); /* before another large message begins, and wants one like it */
@@ -9941,7 +9922,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 /* Keeps these bytes for the next read. */
 static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const uint8_t *p, size_t size)
 {
-    if (size == 0 || size > in->stash_capacity) {
+    if (s->resumed.at != NULL && size > 0) { /* they stand in it, and what is before them is done */
+        in->stash = s->resumed.at;
+        in->stash_capacity = s->resumed.size;
+        s->resumed.at = NULL;
+    } else if (size == 0 || size > in->stash_capacity) {
         uint8_t *grown = size > 0 ? phx__mem_get(s->mem, size) : NULL;
 
         if (size > 0 && grown == NULL)
@@ -9951,17 +9936,9 @@ static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const ui
         in->stash_capacity = (uint32_t)size;
     }
     if (size > 0)
-        memcpy(in->stash, p, size);
+        memmove(in->stash, p, size);
     in->stash_size = (uint32_t)size; /* less than a frame */
     return 0;
-}
-
-/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
-static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
-{
-    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
-        l->end.why = "it speaks TLS, which is not spoken here";
-    return PHX_EPROTO;
 }
 
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
@@ -9972,8 +9949,12 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
 
-        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST))
-            return link_nonsense(l, p, size);
+        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST)) {
+            /* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+            if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+                l->end.why = "it speaks TLS, which is not spoken here";
+            return PHX_EPROTO;
+        }
         if (got == 0) {
             if (used >= LINK_STRIDE_LEAST)
                 l->in.stride = (uint32_t)used;
@@ -10075,18 +10056,21 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
     return err;
 }
 
-/* Goes on with frames that were held. They move out of the way of what must be held again. */
+/* Goes on with frames that were held. Their memory is the set's meanwhile, as the link may be closed, and it
+ * takes in what must be held again. */
 static int link_resume(struct phx__link_set *s, struct phx__link *l)
 {
-    uint8_t *data = l->in.stash;
-    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    uint32_t size = l->in.stash_size;
     int err;
 
+    s->resumed.at = l->in.stash;
+    s->resumed.size = l->in.stash_capacity;
     l->in.stash = NULL;
     l->in.stash_size = l->in.stash_capacity = 0;
     l->in.held = 0;
-    err = link_frames(s, l, data, size);
-    phx__mem_put(s->mem, data, capacity);
+    err = link_frames(s, l, s->resumed.at, size);
+    phx__mem_put(s->mem, s->resumed.at, s->resumed.size);
+    s->resumed.at = NULL;
     return err;
 }
 
@@ -10172,7 +10156,7 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
         phx__link_out_try(s, l);
 }
 
-void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
+PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
 {
     if (l->state == PHX__LINK_FREE || l->state == PHX__LINK_CLOSED)
         return;
@@ -10784,8 +10768,7 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
         route_changed(r, node);
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
-    if (!is || hops > d->hops)
-        r->pace.urgent = 1;
+    r->pace.urgent |= !is || hops > d->hops;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -11227,8 +11210,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
-        n->disagreed = 0;
-        n->summary_wait = 0;
+        n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
@@ -11731,12 +11713,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
-    memset(e, 0, sizeof *e);
-    e->id = r->ids->at[v];
-    e->incarnation = d->incarnation;
-    e->seq = d->seq;
-    e->hops = d->hops;
-    e->card_version = d->card_version;
+    *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
+                              .hops = d->hops, .card_version = d->card_version };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -11940,8 +11918,7 @@ static void advert_beat_shrunk(struct phx__route *r)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
         }
     }
-    r->lost.count = 0;
-    r->lost.naming = 0;
+    r->lost.naming = r->lost.count = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
@@ -12928,17 +12905,6 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* What does not fit into a card, e.g. after a hostile one cut ours, is given up, and the application told. */
-static void names_give_up(struct phx__names *n, uint32_t winner)
-{
-    struct phx__names_of *own = &n->of[PHX__SELF];
-
-    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
-        names_lose(n, own->at[i].first, own->at[i].last, winner);
-    if (own->count > PHX__CARD_CLAIMS)
-        own->count = PHX__CARD_CLAIMS;
-}
-
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
@@ -12962,7 +12928,10 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     PHX_ASSERT(n->conflict_count <= n->conflict_capacity && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
-    names_give_up(n, node);
+    /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
+    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+        names_lose(n, own->at[i].first, own->at[i].last, node);
+    own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
 
@@ -12974,8 +12943,7 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     uint32_t gaps = 0;
 
     for (; i < own->count && own->at[i].first <= last; i++) {
-        if (first < own->at[i].first)
-            gaps++;
+        gaps += first < own->at[i].first;
         if (own->at[i].last >= last)
             return gaps;
         first = own->at[i].last + 1;
@@ -13053,8 +13021,7 @@ static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uin
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > NAMES_EPOCH_TOP)
-        out->epoch = NAMES_EPOCH_TOP;
+    out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -13214,8 +13181,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
 
     if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
         return;
-    rest = &of->at[PHX__NAMES_DEAD];
-    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+    for (rest = &of->at[PHX__NAMES_DEAD]; of->count > PHX__NAMES_DEAD + 1; of->count--) {
         const struct phx__claim *last = &of->at[of->count - 1];
         rest->last = rest->last > last->last ? rest->last : last->last;
         rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
@@ -13802,7 +13768,7 @@ int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint
  * A dial that leads to a node is given back to its host and to all together: a victim is no node, and 400
  * processes of one machine that start again, at new ports, need not wait. Hubs are the user's word and have
  * no rate. */
-/* include "dial/rate.h" */
+/* include "dial/addr.h" */
 
 static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
@@ -15656,7 +15622,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
-    if (phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames, sizeof *o->ring) != 0)
+    if (frames > o->capacity - o->count
+        && phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames,
+                              sizeof *o->ring) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
@@ -17603,7 +17571,7 @@ static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint6
 }
 
 /* The same for all mailboxes and flows, from which the index is made anew. */
-static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
 {
     struct phx__queued *q;
     int found = 0;
@@ -17633,7 +17601,7 @@ static int box_is_there(const struct phx__flow_out *o, const struct phx__token_a
 }
 
 /* A message with this token that can be cancelled: 1, or 0. A sweep of its flow has moved it, perhaps. */
-static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
 {
     struct phx__post_peer *peer;
 
@@ -17641,8 +17609,7 @@ static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *a
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
-        peer = phx__post_sched_find(p, at->node);
-        if (peer != NULL && (box_is_there(&peer->out, at, token)
+        if ((peer = phx__post_sched_find(p, at->node)) != NULL && (box_is_there(&peer->out, at, token)
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }
@@ -18215,9 +18182,9 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
     const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
-    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
 
-    return !phx__mem_could_hold_mail(p->mem, size, mail);
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->pending.count * each
+                                                       + p->transit.bytes + p->recv.bytes);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
@@ -18583,19 +18550,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
-/* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
-{
-    uint32_t node = phx__id_find(p->ids, id), generation;
-
-    if (node == PHX__SELF || node == PHX__NONE)
-        return node;
-    return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
-}
-
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    uint32_t hop[PHX__CAST_LINES], i, k;
+    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
+    uint32_t hop[PHX__CAST_LINES], i, k, generation;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
@@ -18606,7 +18564,10 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
-        hop[i] = recv_hop(p, f, &d.target);
+        hop[i] = phx__id_find(p->ids, &d.target);
+        if (hop[i] != PHX__SELF && hop[i] != PHX__NONE)
+            hop[i] = !p->limits.relay || f->hops <= 1 ? PHX__NONE
+                                                      : p->ops.next(p->ops.ctx, hop[i], &generation);
         p->counters.dropped += hop[i] == PHX__NONE;
     }
     for (i = 0; i < c.count; i++) {
@@ -19944,7 +19905,7 @@ static int handover_check_others(const struct phx__node_handover *h, const struc
     return same;
 }
 
-int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
+PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
     struct phx_range own;
@@ -20441,7 +20402,7 @@ static int node_reason(const phx *p, uint32_t node, enum phx_state state, const 
     return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
-void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
@@ -20610,7 +20571,7 @@ static size_t dead_bytes(const phx *p, int heard, uint32_t from)
     return bytes;
 }
 
-void phx__node_dead_forget(phx *p, uint32_t node)
+PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
     struct phx__history *h = phx__node_history(p, node);
 
@@ -20652,7 +20613,7 @@ static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 {
     size_t bytes;
 
@@ -20939,8 +20900,7 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
             lines += phx__route_dest(&p->route, end) != NULL;
         flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
-        start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
-        for (; node < end; node++) {
+        for (start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0); node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             if (d != NULL)
                 phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
@@ -21506,7 +21466,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 }
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
+PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
                       struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
@@ -21810,8 +21770,7 @@ static void links_accept(phx *p, int listener)
         } else if (err == PHX_EMFILE && links_make_room(p))
             err = 0;
     }
-    if (err == 0 && i == LINKS_ACCEPTS)
-        p->step.more = 1;
+    p->step.more |= err == 0 && i == LINKS_ACCEPTS;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);
@@ -21915,7 +21874,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 }
 
 /* near: first tries the companion of a listener within this host. */
-static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
+PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to,
+                                int near)
 {
     struct phx__link *l;
     int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err = 0;
@@ -22286,7 +22246,7 @@ void phx__node_links_ready(phx *p, int handle, int events)
     phx__node_links_read(p, l);
 }
 
-void phx__node_links_admit(phx *p)
+PHX__COLD void phx__node_links_admit(phx *p)
 {
     uint64_t next, began;
     struct phx__link *l = phx__node_door_turn(p, &next);
@@ -22412,7 +22372,7 @@ static const struct phx__link_ops links_ops = {
     links_placed, links_ahead,     links_pull, links_wants,         links_random
 };
 
-int phx__node_links_open(phx *p)
+PHX__COLD int phx__node_links_open(phx *p)
 {
     struct phx__link_set *s = &p->set;
 
@@ -22967,8 +22927,7 @@ static void step_wait(phx *p)
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
-    if (n == STEP_READY_MOST)
-        p->step.more = 1;
+    p->step.more |= n == STEP_READY_MOST;
 }
 
 static void step_given(phx *p, const struct pollfd *fds, int n)
@@ -23192,14 +23151,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_watch_spares(phx *p)
-{
-    if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
-        return;
-    p->step.spare_uses = p->mem.spare_uses;
-    phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
-}
-
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
@@ -23237,8 +23188,7 @@ static void step_timers(phx *p)
         step_timer(p, kind, arg);
         step_tell_log(p);
     }
-    if (i == STEP_TIMERS)
-        p->step.more = 1;
+    p->step.more |= i == STEP_TIMERS;
 }
 
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
@@ -23342,7 +23292,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);
-    step_watch_spares(p);
+    if (p->mem.spare_bytes > 0 && phx__timer_at(&p->timers, p->step.spare_timer) == UINT64_MAX) {
+        p->step.spare_uses = p->mem.spare_uses;
+        phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
+    }
     step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
@@ -23386,7 +23339,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
-void phx__node_step_free(phx *p)
+PHX__COLD void phx__node_step_free(phx *p)
 {
     struct phx__mem mem;
 
@@ -23427,7 +23380,7 @@ static void step_init(phx *p)
     p->detect.timers = p->post.timers = &p->timers;
 }
 
-int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
+PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
     int err;
 
@@ -23489,16 +23442,6 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
-}
-
-static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__names_of *of = phx__node_names(p, node);
-
-    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
-        phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
-    if (of->count > EXPLAIN_MANY)
-        phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
 }
 
 static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
@@ -23592,9 +23535,10 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
+    const struct phx__names_of *of;
     struct phx_node n;
     uint32_t i;
 
@@ -23605,7 +23549,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
-    explain_names(&t, p, i);
+    of = phx__node_names(p, i);
+    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++)
+        phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
+    if (of->count > EXPLAIN_MANY)
+        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
     if (i != PHX__SELF) {
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
@@ -23721,7 +23669,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json(struct dump *d)
+PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l;
     uint32_t slot = 0;
@@ -23780,7 +23728,7 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_dot(struct dump *d)
+PHX__COLD static void dump_dot(struct dump *d)
 {
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
@@ -23791,7 +23739,7 @@ static void dump_dot(struct dump *d)
     phx__node_text_put(&d->t, "}\n");
 }
 
-int phx_dump(phx *p, int format, char *out, size_t capacity)
+PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
     struct dump d = { { out, capacity, 0 }, p, "" };
 
@@ -23824,7 +23772,7 @@ static const struct phx_detector api_presets[] = {
 };
 
 /* size and version stand first in every version of the struct. */
-void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
+PHX__COLD void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
     if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
         return;
@@ -23842,7 +23790,7 @@ void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
     cfg->version = version;
 }
 
-int phx_detector_preset(struct phx_detector *d, int preset)
+PHX__COLD int phx_detector_preset(struct phx_detector *d, int preset)
 {
     if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(api_presets))
         return PHX_EINVAL;
@@ -23916,7 +23864,7 @@ static int api_config_check(const struct phx_config *c)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 {
     struct phx__mem mem;
     phx *p;
@@ -23976,7 +23924,7 @@ static int api_check(const phx *p, int valid, int in_order)
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
-static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
+PHX__COLD static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
     int i, n, err = text == NULL ? PHX_EINVAL : phx__addr_parse(text, &parsed);
@@ -24002,7 +23950,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 }
 
 /* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
-int phx_listen(phx *p, const char *address)
+PHX__COLD int phx_listen(phx *p, const char *address)
 {
     struct phx_address a[PHX__LISTENERS];
     int i, n, err = api_check(p, 1, 1), done = 0;
@@ -24040,7 +23988,7 @@ static int api_card_changed(phx *p, int changed)
     return changed < 0 ? changed : 0;
 }
 
-int phx_advertise(phx *p, const char *address)
+PHX__COLD int phx_advertise(phx *p, const char *address)
 {
     struct phx_address a;
     int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
@@ -24066,7 +24014,7 @@ static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_A
     return n;
 }
 
-int phx_unjoin(phx *p, const char *address)
+PHX__COLD int phx_unjoin(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
     int n = api_hub(p, address, a);
@@ -24074,7 +24022,7 @@ int phx_unjoin(phx *p, const char *address)
     return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
 }
 
-int phx_join(phx *p, const char *address)
+PHX__COLD int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n = api_hub(p, address, a);
@@ -24090,7 +24038,7 @@ int phx_join(phx *p, const char *address)
     return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
-int phx_adopt(phx *p, int fd, int dialer)
+PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
@@ -24111,7 +24059,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
-int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+PHX__COLD int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {
     if (p == NULL || keys == NULL || count < 1)
         return PHX_EINVAL;
@@ -24263,7 +24211,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+PHX__COLD int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
     int err = api_check(p, heir != NULL, first <= last);
@@ -24280,7 +24228,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
                                       p->now);
 }
 
-size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+PHX__COLD size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
     if (!api_fills(p, out, capacity) || first > last)
         return 0;
@@ -24335,7 +24283,7 @@ size_t phx_pending(const phx *p)
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
 
-int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+PHX__COLD int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 {
     int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
     int err = api_check(p, valid, 1);
@@ -24350,7 +24298,7 @@ void phx_self(const phx *p, struct phx_id *out)
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
+PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
 
@@ -24362,7 +24310,7 @@ size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t 
     return n;
 }
 
-size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
+PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
     const struct phx__link *l;
     size_t n = 0;
@@ -24381,7 +24329,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     return n;
 }
 
-size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
+PHX__COLD size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
     const struct phx__dest *d;
     struct phx_node at;
@@ -24397,7 +24345,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     return n;
 }
 
-size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
+PHX__COLD size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
 
@@ -24411,7 +24359,7 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
+PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
     if (s == NULL)
         return PHX_EINVAL;

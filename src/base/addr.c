@@ -93,7 +93,7 @@ static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
  *      1:2::7:8     got = 1 2 7 8, n = 8 bytes, gap = 4     ip = 1 2 0 0 0 0 7 8
  *
  * 1, or 0 and ip is untouched. */
-static int addr_parse_v6(const char *s, uint8_t ip[16])
+PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
 {
     uint8_t got[16];
     size_t n = 0, gap = SIZE_MAX; /* SIZE_MAX: no "::" so far */
@@ -224,7 +224,7 @@ static int addr_parse_tcp(const char *s, struct phx__parsed *out)
     return 0;
 }
 
-int phx__addr_parse(const char *text, struct phx__parsed *out)
+PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
     struct phx__parsed p = { .path = "" };
     size_t n;
@@ -345,7 +345,7 @@ static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
     addr_put_text(w, "]");
 }
 
-const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
+PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
 {
     struct phx__writer w;
 

@@ -31,6 +31,13 @@
 #define PHX_PRIVATE extern
 #endif
 
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+#ifdef __GNUC__
+#define PHX__COLD __attribute__((cold))
+#else
+#define PHX__COLD
+#endif
+
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */
 #ifndef PHX_ASSERT
 #ifdef PHX_DEBUG

@@ -158,19 +158,27 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
         buf_store_u32(p, v);
 }
 
-void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+/* By value: what p points to is not what v points to, and the compiler makes one store of it. */
+static void buf_store_u64(uint8_t *p, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8 * count);
-
-    for (; p != NULL && count > 0; p += 8, v++, count--) {
-        buf_store_u32(p, (uint32_t)*v);
-        buf_store_u32(p + 4, (uint32_t)(*v >> 32));
-    }
+    buf_store_u32(p, (uint32_t)v);
+    buf_store_u32(p + 4, (uint32_t)(v >> 32));
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    phx__buf_put_u64s(w, &v, 1);
+    uint8_t *p = buf_claim(w, 8);
+
+    if (p != NULL)
+        buf_store_u64(p, v);
+}
+
+void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
+{
+    uint8_t *p = buf_claim(w, 8 * count);
+
+    for (size_t i = 0; p != NULL && i < count; i++)
+        buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -296,7 +304,8 @@ void phx__buf_slices_free(struct phx__slices *q)
 
 int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more)
 {
-    return phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
+    return more <= q->capacity - q->count ? 0
+           : phx__mem_grow_ring(q->mem, &q->ring, &q->first, q->count, &q->capacity, more, sizeof *q->ring);
 }
 
 int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b, const uint8_t *data, size_t size)

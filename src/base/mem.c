@@ -254,8 +254,6 @@ int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t
     uint32_t size = *capacity > 0 ? *capacity : MEM_RING_FIRST, front = *capacity - *first;
     char *old, *larger;
 
-    if (more <= *capacity - count)
-        return 0;
     if (more > MEM_RING_MOST / item - count)
         return PHX_ENOMEM;
     while (size < count + more)

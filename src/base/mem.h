@@ -38,8 +38,8 @@ PHX_PRIVATE void phx__mem_drop_spares(struct phx__mem *m, uint64_t before);
  * PHX_ENOMEM, and then *array and *capacity are untouched. Overflow is checked. */
 PHX_PRIVATE int phx__mem_grow(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need,
                               size_t item);
-/* Makes room for `more` items behind the `count` of a ring that begins at *first; *capacity is 0 or a power
- * of two. 0 or PHX_ENOMEM, and then nothing changed. */
+/* A ring that begins at *first has no room for `more` items behind its `count`: makes it larger; *capacity is
+ * 0 or a power of two. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t count,
                                    uint32_t *capacity, uint32_t more, size_t item);
 /* Gives memory back of an array that has far more room than it needs. */

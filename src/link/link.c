@@ -313,7 +313,7 @@ static void link_tell_reason(struct phx__link_set *s, struct phx__link *l, int r
         phx__link_out_try(s, l);
 }
 
-void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
+PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int reason, int tell)
 {
     if (l->state == PHX__LINK_FREE || l->state == PHX__LINK_CLOSED)
         return;

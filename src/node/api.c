@@ -17,7 +17,7 @@ static const struct phx_detector api_presets[] = {
 };
 
 /* size and version stand first in every version of the struct. */
-void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
+PHX__COLD void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
 {
     if (cfg == NULL || size < sizeof cfg->size + sizeof cfg->version)
         return;
@@ -35,7 +35,7 @@ void phx_config_init_as(struct phx_config *cfg, size_t size, int version)
     cfg->version = version;
 }
 
-int phx_detector_preset(struct phx_detector *d, int preset)
+PHX__COLD int phx_detector_preset(struct phx_detector *d, int preset)
 {
     if (d == NULL || preset < 0 || preset >= (int)PHX__COUNT(api_presets))
         return PHX_EINVAL;
@@ -109,7 +109,7 @@ static int api_config_check(const struct phx_config *c)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
+PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 {
     struct phx__mem mem;
     phx *p;
@@ -169,7 +169,7 @@ static int api_check(const phx *p, int valid, int in_order)
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
 
 /* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
-static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
+PHX__COLD static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
     int i, n, err = text == NULL ? PHX_EINVAL : phx__addr_parse(text, &parsed);
@@ -195,7 +195,7 @@ static int api_resolve(phx *p, const char *text, struct phx_address *out, int ca
 }
 
 /* A name with several addresses, "localhost" say, listens on each; one that works is enough. */
-int phx_listen(phx *p, const char *address)
+PHX__COLD int phx_listen(phx *p, const char *address)
 {
     struct phx_address a[PHX__LISTENERS];
     int i, n, err = api_check(p, 1, 1), done = 0;
@@ -233,7 +233,7 @@ static int api_card_changed(phx *p, int changed)
     return changed < 0 ? changed : 0;
 }
 
-int phx_advertise(phx *p, const char *address)
+PHX__COLD int phx_advertise(phx *p, const char *address)
 {
     struct phx_address a;
     int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
@@ -259,7 +259,7 @@ static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_A
     return n;
 }
 
-int phx_unjoin(phx *p, const char *address)
+PHX__COLD int phx_unjoin(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
     int n = api_hub(p, address, a);
@@ -267,7 +267,7 @@ int phx_unjoin(phx *p, const char *address)
     return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
 }
 
-int phx_join(phx *p, const char *address)
+PHX__COLD int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
     int i, n = api_hub(p, address, a);
@@ -283,7 +283,7 @@ int phx_join(phx *p, const char *address)
     return phx__dial_hub(&p->dial, a, (uint32_t)n);
 }
 
-int phx_adopt(phx *p, int fd, int dialer)
+PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 {
     int err;
 
@@ -304,7 +304,7 @@ int phx_adopt(phx *p, int fd, int dialer)
     return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
 }
 
-int phx_set_keys(phx *p, const struct phx_key *keys, int count)
+PHX__COLD int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {
     if (p == NULL || keys == NULL || count < 1)
         return PHX_EINVAL;
@@ -456,7 +456,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
     return 0;
 }
 
-int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
+PHX__COLD int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
 {
     struct phx_range range = { first, last };
     int err = api_check(p, heir != NULL, first <= last);
@@ -473,7 +473,7 @@ int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_id *heir)
                                       p->now);
 }
 
-size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
+PHX__COLD size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
     if (!api_fills(p, out, capacity) || first > last)
         return 0;
@@ -528,7 +528,7 @@ size_t phx_pending(const phx *p)
 
 /* ---- Looking inside -------------------------------------------------------------------------- */
 
-int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
+PHX__COLD int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
 {
     int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
     int err = api_check(p, valid, 1);
@@ -543,7 +543,7 @@ void phx_self(const phx *p, struct phx_id *out)
 }
 
 /* The node itself is index 0, so it comes first. */
-size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
+PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version)
 {
     size_t n = 0;
 
@@ -555,7 +555,7 @@ size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t 
     return n;
 }
 
-size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
+PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
     const struct phx__link *l;
     size_t n = 0;
@@ -574,7 +574,7 @@ size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     return n;
 }
 
-size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
+PHX__COLD size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
     const struct phx__dest *d;
     struct phx_node at;
@@ -590,7 +590,7 @@ size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
     return n;
 }
 
-size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
+PHX__COLD size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
     const struct phx__names_of *of;
 
@@ -604,7 +604,7 @@ size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out
     return of->count;
 }
 
-int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
+PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)
 {
     if (s == NULL)
         return PHX_EINVAL;

@@ -216,7 +216,7 @@ static int node_reason(const phx *p, uint32_t node, enum phx_state state, const 
     return phx__detect_link_of(&p->detect, node) == NULL && h != NULL ? h->lost_error : 0;
 }
 
-void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
+PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);

@@ -50,7 +50,7 @@ static size_t dead_bytes(const phx *p, int heard, uint32_t from)
     return bytes;
 }
 
-void phx__node_dead_forget(phx *p, uint32_t node)
+PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
     struct phx__history *h = phx__node_history(p, node);
 
@@ -92,7 +92,7 @@ static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 {
     size_t bytes;
 

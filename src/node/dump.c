@@ -100,7 +100,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json(struct dump *d)
+PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l;
     uint32_t slot = 0;
@@ -159,7 +159,7 @@ static void dump_dot_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_dot(struct dump *d)
+PHX__COLD static void dump_dot(struct dump *d)
 {
     phx__node_text_put(&d->t, "graph phoenix {\n");
     dump_each(d, PHX__SELF, dump_dot_node);
@@ -170,7 +170,7 @@ static void dump_dot(struct dump *d)
     phx__node_text_put(&d->t, "}\n");
 }
 
-int phx_dump(phx *p, int format, char *out, size_t capacity)
+PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
     struct dump d = { { out, capacity, 0 }, p, "" };
 

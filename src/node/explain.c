@@ -126,7 +126,7 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
+PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
     const struct phx__names_of *of;

@@ -192,7 +192,7 @@ static int handover_check_others(const struct phx__node_handover *h, const struc
     return same;
 }
 
-int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
+PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
     struct phx_range own;

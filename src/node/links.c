@@ -57,7 +57,7 @@ static void links_drop_slot(phx *p, struct phx__link *l)
 }
 
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
-static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
+PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
                       struct phx__link **out)
 {
     struct phx__link *l = links_new(p);
@@ -465,7 +465,8 @@ static int links_finish_dial(phx *p, struct phx__link *l)
 }
 
 /* near: first tries the companion of a listener within this host. */
-static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to, int near)
+PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to,
+                                int near)
 {
     struct phx__link *l;
     int secure = phx__node_keys_wants_tls(&p->keys, to), handle, err = 0;
@@ -836,7 +837,7 @@ void phx__node_links_ready(phx *p, int handle, int events)
     phx__node_links_read(p, l);
 }
 
-void phx__node_links_admit(phx *p)
+PHX__COLD void phx__node_links_admit(phx *p)
 {
     uint64_t next, began;
     struct phx__link *l = phx__node_door_turn(p, &next);
@@ -962,7 +963,7 @@ static const struct phx__link_ops links_ops = {
     links_placed, links_ahead,     links_pull, links_wants,         links_random
 };
 
-int phx__node_links_open(phx *p)
+PHX__COLD int phx__node_links_open(phx *p)
 {
     struct phx__link_set *s = &p->set;
 

@@ -537,7 +537,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     return 0;
 }
 
-void phx__node_step_free(phx *p)
+PHX__COLD void phx__node_step_free(phx *p)
 {
     struct phx__mem mem;
 
@@ -578,7 +578,7 @@ static void step_init(phx *p)
     p->detect.timers = p->post.timers = &p->timers;
 }
 
-int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
+PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
     int err;
 

@@ -377,7 +377,7 @@ static void os_close(void *world, int handle)
     close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
 }
 
-static int os_listen(void *world, struct phx_address *at, int *handle)
+PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
 {
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
@@ -627,7 +627,7 @@ static int os_add_resolved(const struct addrinfo *from, struct phx_address *out,
     return n + 1;
 }
 
-static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
+PHX__COLD static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
     const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
     struct addrinfo *list = NULL, *i;

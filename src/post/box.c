@@ -629,7 +629,7 @@ static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint6
 }
 
 /* The same for all mailboxes and flows, from which the index is made anew. */
-static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__token_at *at)
 {
     struct phx__queued *q;
     int found = 0;
@@ -659,7 +659,7 @@ static int box_is_there(const struct phx__flow_out *o, const struct phx__token_a
 }
 
 /* A message with this token that can be cancelled: 1, or 0. A sweep of its flow has moved it, perhaps. */
-static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
+PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *at)
 {
     struct phx__post_peer *peer;
 

@@ -349,7 +349,9 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     uint32_t frames = m->size == 0 ? 1 : (uint32_t)((m->size - 1) / flow_fragment(m) + 1);
 
     PHX_ASSERT(o->epoch != 0);
-    if (phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames, sizeof *o->ring) != 0)
+    if (frames > o->capacity - o->count
+        && phx__mem_grow_ring(o->mem, &o->ring, &o->first, o->count, &o->capacity, frames,
+                              sizeof *o->ring) != 0)
         return PHX_ENOMEM;
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
