@@ -11040,11 +11040,12 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
-    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
         n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
     r->pace.look = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
@@ -11326,7 +11327,10 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--; /* other losses of this flush are not named */
+    r->pace.shrunk--;
+    for (uint32_t i = 0; i < r->lost.count; i++)
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr]))
+            r->lost.at[i--] = r->lost.at[--r->lost.count];
     return 0;
 }
 
@@ -11471,8 +11475,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    for (uint32_t i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
+    }
     phx__route_table_clear(&r->table, node);
     r->known--;
 }
@@ -15854,6 +15860,8 @@ void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
     o->bytes -= flow_frame_size(r);
     o->gone++;
     r->gone = 1;
+    phx__buf_block_drop(r->body);
+    r->body = NULL;
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
@@ -15870,8 +15878,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            phx__buf_block_drop(r->head);
-            phx__buf_block_drop(r->body);
+            phx__buf_block_drop(r->head); /* the body is dropped already */
             continue;
         }
         if (keep != i) {
@@ -17562,9 +17569,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     struct phx__message m;
 
     phx__post_flow_message(o, index, &m);
+    box_end(p, &m, result); /* the outcome holds the host's memory, the flow does not any more */
     for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
-    box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 

@@ -269,6 +269,7 @@ void la_local_free(struct la_local *l)
     if (l->signals_fd >= 0)
         close(l->signals_fd);
     la_queue_free(&l->events);
+    la_agent_free_names(l);
     free(l->near);
     free(l);
 }

@@ -61,6 +61,7 @@ int la_event_get(struct la_event *e, const void *data, size_t size)
 
 void la_agent_flush_events(struct la_local *l)
 {
+    la_agent_flush_names(l);
     while (l->events.size > 0) {
         const unsigned char *at = la_queue_first(&l->events);
         uint32_t size = la_agent_get32(at + 4);

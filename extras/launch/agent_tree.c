@@ -77,7 +77,9 @@ static void local_up_came(void *ctx, uint32_t from, uint32_t type, const void *d
     struct la_local *l = (struct la_local *)ctx;
     struct la_event e;
 
-    if (l->root.event != NULL && la_event_get(&e, data, size) == 0)
+    if (type == LA_UP_NAME)
+        la_agent_name_asked(l, from, data, size);
+    else if (l->root.event != NULL && la_event_get(&e, data, size) == 0)
         l->root.event(l->root.ctx, from, type, &e);
 }
 
@@ -102,6 +104,10 @@ static void local_down_came(void *ctx, uint32_t type, const void *data, size_t s
     struct la_local *l = (struct la_local *)ctx;
     struct la_event e;
 
+    if (type == LA_DOWN_NAMED) {
+        la_agent_named(l, data, size);
+        return;
+    }
     if (la_event_get(&e, data, size) != 0)
         return;
     switch (type) {
@@ -239,10 +245,7 @@ static void engine_spawn(void *ctx, uint32_t rank, const struct la_spawn *s, uin
 
 static void engine_name(void *ctx, enum la_naming what, const char *service, const char *port, uint64_t token)
 {
-    (void)what;
-    (void)service;
-    (void)port;
-    la_engine_named(la_ranks_engine((struct la_ranks *)ctx), token, 0, NULL);
+    la_agent_ask_name(engine_local(ctx), what, service, port, token);
 }
 
 static void engine_differ(void *ctx, const struct la_coll *a, const struct la_coll *b)

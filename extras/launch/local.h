@@ -41,6 +41,7 @@ struct la_local {
     int signals_fd, node_ready;
     int ending, orphan, over, killed;
     int said_init, said_ready, said_stuck, someone_gone;
+    struct la_agent_names *names; /* NULL until the first question */
 };
 
 /* agent_event.c */
@@ -61,6 +62,14 @@ void la_agent_check_stuck(struct la_local *l);
 int la_agent_make_flow(struct la_local *l);
 int la_agent_make_ranks(struct la_local *l);
 int la_agent_make_tree(struct la_local *l);
+
+/* agent_names.c */
+void la_agent_ask_name(struct la_local *l, enum la_naming what, const char *service, const char *port,
+                       uint64_t token);
+void la_agent_name_asked(struct la_local *l, uint32_t from, const void *question, size_t size);
+void la_agent_named(struct la_local *l, const void *data, size_t size);
+void la_agent_flush_names(struct la_local *l);
+void la_agent_free_names(struct la_local *l);
 
 /* agent_node.c */
 int la_agent_make_node(struct la_local *l);

@@ -216,7 +216,7 @@ static uint32_t replay_accounted(const struct la_tree *t, const struct tree_edge
 /* Looks whether a child that was lost is to be waited for. 1: not any more. */
 static int replay_settle(struct la_tree *t, struct tree_edge *e)
 {
-    int late = t->now - e->since >= t->cut_wait;
+    int late = t->now - e->since >= t->cut_wait + t->notice;
     uint32_t at = e->agent + (e->dead != 0), first = e->agent, end = e->end;
 
     while (at < end && !late && replay_accounted(t, e, at) > at)
@@ -688,7 +688,7 @@ uint64_t la_tree_deadline(const struct la_tree *t)
     if (!t->root && t->up.state != TREE_LIVE)
         at = t->up.since + t->cut_wait;
     for (i = 0; i < t->kids_count; i++) {
-        due = t->kids[i].since + t->cut_wait;
+        due = t->kids[i].since + t->cut_wait + t->notice;
         if (t->kids[i].state == TREE_LOST && due < at)
             at = due;
     }

@@ -144,7 +144,7 @@ struct la_tree {
     struct la_tree_ops ops;
     uint32_t self, end;
     int root, go_on, busy, failed, cut;
-    uint64_t now, cut_wait;
+    uint64_t now, cut_wait, notice;
     struct tree_edge up;
     struct tree_edge *kids;
     uint32_t kids_count, kids_capacity;

@@ -318,6 +318,10 @@ static inline void net_done(void *ctx, const struct la_coll *c)
     struct net *n = a->net;
     uint64_t hash = net_mix(a->sum + a->got);
 
+    if (c->job != NET_JOB) { /* a job beside it, of barriers only */
+        n->wrong += c->number != a->ups[3]++;
+        return;
+    }
     n->wrong += c->number != a->number || (!a->in && c->number < a->out);
     if (!n->go_on && a->out == UINT32_MAX)
         n->wrong += a->got != net_expected(n, a, c) && n->a[0].out == UINT32_MAX;
@@ -448,6 +452,7 @@ static inline void net_begin(struct net_agent *a)
     cfg.children_count = a->children_count;
     cfg.go_on = a->net->go_on;
     cfg.cut_wait_us = 10000000;
+    cfg.notice_us = 15000000;
     cfg.ops.ctx = a;
     cfg.ops.send = net_send;
     cfg.ops.agent_of = net_agent_of;

@@ -174,6 +174,7 @@ static void chaos_begin(struct chaos *c, uint32_t self)
     cfg.user = a;
     cfg.insecure = 1;
     cfg.full_mesh = 0;
+    cfg.detector.monitors = 255; /* a leaf has one neighbour: who else would tell it that it is alone? */
     cfg.hop_limit = 64;
     cfg.on_message = chaos_message;
     cfg.on_writable = chaos_writable;

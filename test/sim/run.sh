@@ -24,7 +24,7 @@ warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts slow large tree launch launch_chaos figures liar lies lies_said door sim"
 # What ships of the launcher, and is under test in launch.c.
-launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text'
+launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 mkdir -p "$dir"
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
