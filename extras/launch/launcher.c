@@ -144,6 +144,20 @@ static const char *launch_host(const struct launcher *la, uint32_t rank)
     return agent == LA_NONE ? "?" : la->job->agents[agent].host;
 }
 
+/* A plain file or something like /dev/null; a pipe would stop the launcher when nobody reads it. */
+static int launch_open_file(struct launcher *la, const char *name)
+{
+    int empty = launch_file_is_new(la, name) ? O_TRUNC : 0;
+    int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | empty, 0666);
+    struct stat about;
+
+    if (fd < 0 || (fstat(fd, &about) == 0 && (S_ISREG(about.st_mode) || S_ISCHR(about.st_mode))))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
 static void launch_to_file(struct launcher *la, const char *pattern, const struct la_chunk *c)
 {
     char name[1024], why[LAUNCH_LINE];
@@ -155,8 +169,7 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
-        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
-                  0666);
+        fd = launch_open_file(la, name);
     while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
         data += n;
         size -= (size_t)n;
@@ -294,8 +307,19 @@ static void launch_open_input(struct launcher *la)
         la->input_state = INPUT_WATCHED;
 }
 
+/* Nobody is left who could read it: what comes is not taken from its writer. */
+static void launch_end_input(struct launcher *la)
+{
+    if (la->input_state == INPUT_WATCHED || la->input_state == INPUT_WAITING)
+        la_watch_drop(la_local_watch(la->local), 0);
+    la->input_state = INPUT_ENDED;
+}
+
 static void launch_step_input(struct launcher *la)
 {
+    if (la->job->stdin_to == LA_STDIN_RANK && la->ended[la->job->stdin_rank] && la->input_state != INPUT_NONE
+        && la->input_state != INPUT_ENDED)
+        launch_end_input(la);
     if (la->input_state == INPUT_FILE && la_flow_input_room(la_local_flow(la->local))) {
         launch_read(la);
     } else if (la->input_state == INPUT_WAITING && la_flow_input_room(la_local_flow(la->local))
@@ -542,6 +566,8 @@ static void launch_time(struct launcher *la, uint64_t now)
         la->timeout_at = UINT64_MAX;
         snprintf(line, sizeof line, "time-out after %.3g s", (double)la->o->timeout_us / 1e6);
         la->job->go_on = la->job->each = 0;
+        if (!la->ending)
+            memset(&la->status, 0, sizeof la->status); /* it is the time that ends the job */
         launch_fail(la, LA_STATUS_TIMEOUT, line);
     }
     if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */

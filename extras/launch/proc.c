@@ -297,6 +297,8 @@ int la_procs_new(struct la_procs **out)
     ignore.sa_handler = SIG_IGN;
     sigemptyset(&ignore.sa_mask);
     (void)sigaction(SIGPIPE, &ignore, NULL);
+    ignore.sa_handler = SIG_DFL; /* ignored, as some callers leave it, children would vanish without a word */
+    (void)sigaction(SIGCHLD, &ignore, NULL);
 #if defined(__linux__) && defined(PR_SET_CHILD_SUBREAPER)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 #endif
@@ -346,6 +348,14 @@ static void proc_fail(int fd, int stage)
     _exit(127);
 }
 
+/* nohup leaves it ignored: then it is nothing to end for, here and in what is started. */
+static int proc_is_nohup(int number)
+{
+    struct sigaction now;
+
+    return number == SIGHUP && sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static void proc_child_signals(void)
 {
     struct sigaction usual;
@@ -356,7 +366,7 @@ static void proc_child_signals(void)
     usual.sa_handler = SIG_DFL;
     sigemptyset(&usual.sa_mask);
     for (i = 1; i <= PROC_SIGNALS; i++)
-        if (i != SIGKILL && i != SIGSTOP)
+        if (i != SIGKILL && i != SIGSTOP && !proc_is_nohup(i))
             (void)sigaction(i, &usual, NULL); /* those that the C library keeps for itself refuse */
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -650,7 +660,8 @@ int la_signals_open(const int *numbers, int count, int *fd)
 
     sigemptyset(&set);
     for (i = 0; i < count; i++)
-        sigaddset(&set, numbers[i]);
+        if (!proc_is_nohup(numbers[i]))
+            sigaddset(&set, numbers[i]);
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
         return PHX_EIO;
     *fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -678,6 +689,8 @@ int la_signals_open(const int *numbers, int count, int *fd)
         return PHX_EMFILE;
     (void)fcntl(*fd, F_SETFD, FD_CLOEXEC);
     for (i = 0; i < count; i++) {
+        if (proc_is_nohup(numbers[i]))
+            continue;
         sigaddset(&set, numbers[i]);
         EV_SET(&change, (uintptr_t)numbers[i], EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
         if (kevent(*fd, &change, 1, NULL, 0, NULL) != 0)

@@ -46,6 +46,21 @@ printf 'a:2\nb:2 via=g # behind g\n' > "$work/hosts"
 run $fork -f "$work/hosts" sh -c 'echo $PMI_RANK'
 same "$status $(sort "$work/out" | tr '\n' ' ')" '0 0 1 2 3 ' 'hosts behind a gateway'
 
+# ---- What callers leave behind
+
+(trap '' CHLD; exec timeout 20 "$PHXRUN" -n 2 true)
+same $? 0 'SIGCHLD ignored by the caller'
+sh -c "trap '' HUP; exec \"$PHXRUN\" -n 1 sleep 0.5" &
+soon sh -c "ps -o args= -p $! | grep -q -e '-n 1 sleep'"
+kill -HUP $!
+wait $!
+same $? 0 'nohup'
+mkfifo "$work/fifo"
+run -n 1 -outfile-pattern "$work/fifo" echo x
+same "$status" 1 'a pipe that nobody reads as output file'
+run -k --timeout 0.3 $fork --hosts a,b sh -c '[ $PMI_RANK = 0 ] && exit 3; sleep 9'
+same "$status" 124 'a time-out, whatever failed before'
+
 # ---- Plans
 
 run --dry-run $fork -f "$work/hosts" "$work/missing"
