@@ -113,6 +113,30 @@ start
 kill -INT $launcher
 ended 130 'INT, too'
 
+# A job that goes on: the agents below a dead one find the next above, and their ranks run to their end.
+"$PHXRUN" $fork -n 16 -ppn 2 --hosts 'h[1-8]' --degree 2 --on-failure continue \
+    sh -c "sleep $mark & echo up; wait; echo done \$PMI_RANK" > "$work/out" 2> "$work/err" &
+launcher=$!
+soon has_ours 16
+all=$(agents $launcher)
+kill -9 "$(pgrep -x phxrun -P $launcher | head -1)"
+soon has_ours 14
+ok $? 'with --on-failure continue only the ranks of a killed agent die'
+soon said 'its agent is gone'
+ok $? '.. which is said'
+for pid in $(ours); do
+    kill "$pid"
+done
+soon nothing_left
+ok $? '.. the others run to their end, and nothing is left'
+wait $launcher
+same $? 1 '.. and the status'
+same "$(grep -c done "$work/out")" 14 '.. what orphans write gets through'
+run $fork -n 4 --hosts 'h[1-4]' --on-failure continue sh -c 'exit $PMI_RANK'
+same "$(grep -c 'ended with status' "$work/err")" 3 'each failure has its line'
+[ "$status" -ge 1 ] && [ "$status" -le 3 ]
+ok $? '.. and the first one the status'
+
 # What a process leaves in its group goes with it.
 "$PHXRUN" $fork -n 2 --hosts a,b sh -c "sleep $mark & sleep $mark & wait" > "$work/out" 2> "$work/err" &
 launcher=$!
