@@ -52,7 +52,7 @@ void la_agent_lost(struct la_local *l, struct local_neighbour *n, const char *wh
     n->lost = 1;
     n->linked = 0;
     if (n->agent == l->parent) {
-        la_tree_lost(l->tree, n->agent);
+        local_drop(l, n->agent);
         if (l->job->go_on)
             la_agent_seek(l);
         else

@@ -29,6 +29,7 @@ struct la_flow {
     size_t in_owed; /* credit for input that the parent has not got yet */
     size_t backlog; /* at the root, outside */
     int ended, end_said;
+    int away; /* the parent is lost: what goes up waits for the next one */
 };
 
 int la_flow_new(struct la_flow **out, uint32_t self, uint32_t parent, const struct la_flow_ops *ops)
@@ -86,6 +87,8 @@ void la_flow_lost(struct la_flow *f, uint32_t agent)
 {
     struct flow_child *c = flow_child(f, agent);
 
+    if (agent == f->parent)
+        f->away = 1;
     if (c != NULL)
         *c = f->children[--f->children_count];
 }
@@ -96,6 +99,7 @@ void la_flow_moved(struct la_flow *f, uint32_t parent)
     f->credit = LA_FLOW_WINDOW;
     f->in_owed = 0;
     f->end_said = 0;
+    f->away = 0;
 }
 
 /* ---- Output -------------------------------------------------------------------------------------- */
@@ -154,6 +158,8 @@ static size_t flow_message(const struct la_queue *b, size_t most)
 
 static void flow_pump_up(struct la_flow *f)
 {
+    if (f->away)
+        return;
     while (f->up.size > 0 && f->parent != LA_NONE) {
         size_t n = flow_message(&f->up, f->credit);
         if (n == 0 || f->ops.send(f->ops.ctx, f->parent, LA_FLOW_OUT, la_queue_first(&f->up), n) != 0)
@@ -252,7 +258,7 @@ static void flow_pump_down(struct la_flow *f)
 
 static void flow_pay_in(struct la_flow *f)
 {
-    if (f->parent == LA_NONE || f->in_owed < LA_FLOW_WINDOW / 4)
+    if (f->parent == LA_NONE || f->away || f->in_owed < LA_FLOW_WINDOW / 4)
         return;
     if (flow_give(f, f->parent, LA_FLOW_IN_CREDIT, f->in_owed) == 0)
         f->in_owed = 0;
