@@ -232,6 +232,8 @@ static int local_make(struct la_local *l, const struct la_local_config *cfg)
         err = la_watch_add(l->watch, l->signals_fd, LA_READ, local_on_signal, l);
     if (err == 0)
         err = local_make_near(l);
+    if (err == 0 && l->root.event != NULL)
+        err = la_names_new(&l->names);
     if (err == 0 && cfg->rest_size > 0)
         err = la_agent_take_ancestors(l, cfg->rest, cfg->rest_size);
     if (err == 0)
@@ -285,6 +287,7 @@ void la_local_free(struct la_local *l)
     if (l->signals_fd >= 0)
         close(l->signals_fd);
     la_queue_free(&l->events);
+    la_names_free(l->names);
     free(l->near);
     free(l->ancestors);
     free(l);

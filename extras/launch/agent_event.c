@@ -88,6 +88,20 @@ void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e)
         la_agent_flush_events(l);
 }
 
+/* Of any bytes. */
+void la_agent_up_bytes(struct la_local *l, uint32_t type, const void *data, size_t size)
+{
+    unsigned char head[8];
+
+    la_agent_put32(head, type);
+    la_agent_put32(head + 4, (uint32_t)size);
+    if (la_queue_room(&l->events, sizeof head + size) != 0)
+        return;
+    (void)la_queue_add(&l->events, head, sizeof head);
+    (void)la_queue_add(&l->events, data, size);
+    la_agent_flush_events(l);
+}
+
 void la_agent_tell(struct la_local *l, uint32_t type, uint32_t rank, int32_t value, const char *text)
 {
     struct la_event e;

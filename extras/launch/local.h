@@ -6,6 +6,7 @@
 #define LA_LOCAL_H
 
 #include "agent.h"
+#include "names.h"
 
 #define LOCAL_EXITS 64
 
@@ -48,6 +49,7 @@ struct la_local {
     uint64_t exits_due; /* UINT64_MAX: none waits */
     uint64_t now, go_at;
     uint32_t gone_rank; /* one that others may wait for in vain */
+    struct la_names *names; /* of the launcher */
     int signals_fd, node_ready;
     int ending, orphan, over, killed;
     int said_init, said_ready, said_stuck, someone_gone;
@@ -65,6 +67,8 @@ void la_agent_orphan(struct la_local *l);
 void la_agent_said(void *ctx, uint32_t rank, int finalize);
 void la_agent_tell(struct la_local *l, uint32_t type, uint32_t rank, int32_t value, const char *text);
 void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e);
+
+void la_agent_up_bytes(struct la_local *l, uint32_t type, const void *data, size_t size);
 
 /* agent_tree.c */
 void la_agent_check_stuck(struct la_local *l);
