@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "launcher.h"
 #include "agent.h"
+#include "each.h"
 #include "status.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct launcher {
     struct la_sink sinks[2]; /* standard output, standard error */
     int watched[2];
     struct launch_file *files;
+    struct la_each *each; /* of -k, unless lines go out as they come */
     unsigned char *ended;     /* by rank */
     uint32_t ended_count, ready_count, inits;
     uint32_t uninited;        /* a rank that ended without init, or LA_NONE */
@@ -147,13 +149,12 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     const unsigned char *data = c->data;
     size_t size = c->size;
     ssize_t n = 0;
-    int fd = -1;
+    int fd = -1, flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
 
     if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
-        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
-                  0666);
+        fd = open(name, flags | (launch_file_is_new(la, name) ? O_TRUNC : 0), 0666);
     while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
         data += n;
         size -= (size_t)n;
@@ -175,6 +176,15 @@ static void launch_output(void *ctx, const struct la_chunk *c)
 
     if (pattern != NULL) {
         launch_to_file(la, pattern, c);
+        return;
+    }
+    if (la->each != NULL && c->stream != 2) {
+        err = la_each_output(la->each, c);
+        if (err != 0) {
+            la->job->each = 0; /* there is no use in going on */
+            launch_fail(la, LA_STATUS_ERROR, err == PHX_ELIMIT ? "the answers are above 64 MiB: use -l"
+                                                               : "no memory for the answers");
+        }
         return;
     }
     err = la->job->label ? la_label(&s->waiting, c) : la_queue_add(&s->waiting, c->data, c->size);
@@ -300,6 +310,8 @@ static void launch_exit(struct launcher *la, uint32_t rank, const struct la_even
     la->ended_count++;
     if (e->flags & LA_EVENT_UNSTARTED)
         return;
+    if (la->each != NULL)
+        la_each_status(la->each, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
         la_status_say(why, rank, launch_host(la, rank), e->value);
         launch_fail(la, la_status_of_wait(e->value), why);
@@ -328,6 +340,8 @@ static void launch_unstarted(struct launcher *la, const struct la_event *e)
 
     la_status_say_errno(why, e->rank, launch_host(la, e->rank), e->text, e->value, directory);
     launch_fail(la, la_status_of_errno(e->value, directory), why);
+    if (la->each != NULL)
+        la_each_status(la->each, e->rank, la_status_of_errno(e->value, directory));
 }
 
 static const char *launch_agent_host(const struct launcher *la, uint32_t agent)
@@ -507,6 +521,23 @@ static void launch_time(struct launcher *la, uint64_t now)
     }
 }
 
+/* The answers of -k, once. */
+static void launch_report(struct launcher *la)
+{
+    struct la_text text;
+
+    if (la->each == NULL)
+        return;
+    memset(&text, 0, sizeof text);
+    if (la_each_report(la->each, la->o->json, &text) != 0
+        || la_queue_add(&la->sinks[0].waiting, text.at != NULL ? text.at : "", text.size) != 0)
+        launch_fail(la, LA_STATUS_ERROR, "no memory for the answers");
+    la_text_free(&text);
+    la_each_free(la->each);
+    la->each = NULL;
+    launch_flush(la);
+}
+
 static void launch_step(void *ctx, uint64_t now)
 {
     struct launcher *la = (struct launcher *)ctx;
@@ -517,8 +548,10 @@ static void launch_step(void *ctx, uint64_t now)
     launch_time(la, now);
     if (la->stop)
         launch_stop(la);
-    if (!la->over && la_local_done(la->local) && (la->ended_count == la->job->size || la->ending)
-        && launch_waiting(la) == 0) {
+    if (la->over || !la_local_done(la->local) || (la->ended_count < la->job->size && !la->ending))
+        return;
+    launch_report(la);
+    if (launch_waiting(la) == 0) {
         la->over = 1;
         la_local_over(la->local);
     }
@@ -588,7 +621,11 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.root.step = launch_step;
     cfg.root.deadline = launch_deadline;
     la->ended = (unsigned char *)calloc(la->job->size + 1, 1);
-    err = la->ended == NULL ? PHX_ENOMEM : la_local_new(&la->local, &cfg);
+    err = la->ended == NULL ? PHX_ENOMEM : 0;
+    if (err == 0 && la->job->each && !la->job->label)
+        err = la_each_new(&la->each, la->job);
+    if (err == 0)
+        err = la_local_new(&la->local, &cfg);
     for (i = 0; i < 2 && err == 0; i++) {
         la_sink_open(&la->sinks[i], i + 1);
         if (!la->sinks[i].plain && la->sinks[i].error == 0)
@@ -609,6 +646,7 @@ static void launch_free(struct launcher *la)
         free(f->name);
         free(f);
     }
+    la_each_free(la->each);
     free(la->ended);
 }
 

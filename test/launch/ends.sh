@@ -48,6 +48,8 @@ for degree in 2 32; do
 done
 run $fork -n 64 -ppn 4 --hosts 'h[1-16]' --pmi port "$work/client" one
 same "$status" 0 '.. over a port'
+run $fork -n 3 --hosts a,b,c "$work/client" names
+same "$status" 0 'published names are found from other hosts'
 export PMI1_RANK=3
 run $fork -n 8 -ppn 2 --hosts 'h[1-4]' "$work/client" one 1 20 exit:0
 same "$status" 1 'an exit with 0 while others wait is a failure'
@@ -61,6 +63,15 @@ run $fork -n 8 -ppn 2 --hosts 'h[1-4]' "$work/client" one 1 20 kill
 same "$status" 137 'a rank that dies between two barriers'
 run $fork -n 4 --hosts 'h[1-4]' sh -c "[ \$PMI_RANK = 3 ] || exec '$work/client' one"
 same "$status" 1 'an exit without init, which others have called'
+
+# ---- One process on each host
+
+run -k $fork --hosts a,b,c,d sh -c 'echo answer; exit $((PMI_RANK == 2 ? 3 : 0))'
+same "$status" 3 '-k: the worst status'
+same "$(tr '\n' ' ' < "$work/out")" 'a,b,d (3) answer c (1) status 3 answer ' '.. equal answers together'
+run -k --json $fork --hosts a,b sh -c 'echo "a \"quote\""'
+same "$(tr -d ' \n' < "$work/out")" \
+    '[{"hosts":["a","b"],"status":0,"output":"a\"quote\"\u000a"}]' '.. as JSON'
 
 # ---- Kills
 
