@@ -1,13 +1,13 @@
 /* agent_join.c - in a job that goes on: an agent whose parent is gone finds the next ancestor that lives. */
 
 /* Each agent listens, and gets with its boot block where its ancestors do, the parent first. When the link
- * with the parent is lost the agent dials the parent (perhaps only the link broke), and every JOIN_STEP_US one
- * ancestor more. The first with whom there is a link is the parent from then on; the others are forgotten.
- * How long this may take the tree knows (cut_wait_us).
+ * with the parent is lost the agent dials the parent (perhaps only the link broke), and every JOIN_STEP_US
+ * one ancestor more. The first with whom there is a link is the parent from then on; the others are
+ * forgotten. How long this may take the tree knows (cut_wait_us).
  *
  * On the way, after the job: 4 bytes count, then for each ancestor 4 bytes agent, 4 bytes length, its
- * address. A parent that listens on all interfaces does not know how others call it: its child takes the first field of
- * SSH_CONNECTION, from where it was started. */
+ * address. A parent that listens on all interfaces does not know how others call it: its child takes the
+ * first field of SSH_CONNECTION, from where it was started. */
 #define _POSIX_C_SOURCE 200809L
 #include "local.h"
 

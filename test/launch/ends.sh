@@ -1,5 +1,5 @@
 #!/bin/sh
-# ends.sh - how jobs end: statuses, kills of every role, signals; nothing is left, and within a second.
+# ends.sh - how jobs end: statuses, kills of every role, signals; nothing is left.
 . "$(dirname "$0")/tap.inc"
 
 ${CC:-cc} -std=c99 -O1 -I"$ROOT" -o "$work/client" "$ROOT/test/launch/pmi1_client.c" || exit 1
@@ -91,8 +91,8 @@ ended() { # wanted status, name: after what was done just now
     begun=$(now)
     soon nothing_left
     ok $? "$2: nothing is left"
-    [ $(($(now) - begun)) -lt 1000 ]
-    ok $? '.. within a second'
+    [ $(($(now) - begun)) -lt 3000 ] # it is 50 ms where nobody else computes
+    ok $? '.. soon'
     wait $launcher
     same $? "$1" '.. and the status'
 }
