@@ -13,9 +13,9 @@ cd "$(dirname "$0")"
 headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  base/ratelimit
  wire/wire wire/data wire/route wire/link
- os/poll os/os tls/cert tls/tls link/state link/out link/hello link/link
+ os/poll os/os tls/cert tls/tls link/state link/link
  route/gap route/table route/route names/index names/names names/lost detect/detect
- dial/slot dial/addr dial/rate dial/start dial/target dial/dial
+ dial/slot dial/addr dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/state post/sched post/box post/recv post/post
  node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state node/base
  node/links"

@@ -2307,6 +2307,7 @@ struct phx__dial_targets {
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t reachable;            /* nodes that have addresses and a route */
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
@@ -2338,9 +2339,11 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
+/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif
@@ -11037,11 +11040,12 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
-    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
         n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
     r->pace.look = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
@@ -11323,7 +11327,10 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--; /* other losses of this flush are not named */
+    r->pace.shrunk--;
+    for (uint32_t i = 0; i < r->lost.count; i++)
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr]))
+            r->lost.at[i--] = r->lost.at[--r->lost.count];
     return 0;
 }
 
@@ -11468,8 +11475,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    for (uint32_t i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
+    }
     phx__route_table_clear(&r->table, node);
     r->known--;
 }
@@ -14167,6 +14176,11 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
+int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+{
+    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
+}
+
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
@@ -14185,10 +14199,8 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    if (ts->known > mesh)
-        return 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
     return ts->latent < before;
 }
@@ -14209,6 +14221,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
+    ts->reachable -= ts->nodes[node].reachable;
+    ts->nodes[node].reachable = 0;
     if (t == NULL) {
         ts->latent--;
     } else {
@@ -14260,10 +14274,11 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
  * the long run (rate.c).
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
- * dialled and the mesh is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS
- * nodes picked by each node for itself (target.c). The graph of picks is random: with 8 out of each it is
- * connected but for a chance too small to see. With full_mesh 0 there are no picks: the host says who is
- * linked. A node that has max_links links dials only hubs it lacks.
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -14336,8 +14351,8 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= dial_mesh(d) || dial_node(d, t->node)->wanted
-           || phx__dial_target_is_pick(&d->targets, t->node);
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
+           || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -14820,18 +14835,21 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than a full mesh has. */
+/* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
+    int held = before & ~dial_bounds(d);
 
-    if (!woken && (before & ~dial_bounds(d)) == 0)
+    /* Without memory for some they are looked for again. */
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
@@ -15083,13 +15101,19 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int was = dial_node(d, node)->reachable;
+    struct phx__dial_target *t;
+    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0)
+    if (dial_node(d, node)->target == 0 || was == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+    d->targets.reachable += reachable ? 1u : UINT32_MAX;
+    if ((before & ~dial_bounds(d)) != 0)
+        dial_relax(d, before);
+    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
+            ? phx__dial_target_wake(&d->targets, node)
+            : phx__dial_target_of(&d->targets, node);
+    if (dial_node(d, node)->linked || t == NULL)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -15836,6 +15860,8 @@ void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
     o->bytes -= flow_frame_size(r);
     o->gone++;
     r->gone = 1;
+    phx__buf_block_drop(r->body);
+    r->body = NULL;
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
@@ -15852,8 +15878,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            phx__buf_block_drop(r->head);
-            phx__buf_block_drop(r->body);
+            phx__buf_block_drop(r->head); /* the body is dropped already */
             continue;
         }
         if (keep != i) {
@@ -17544,9 +17569,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     struct phx__message m;
 
     phx__post_flow_message(o, index, &m);
+    box_end(p, &m, result); /* the outcome holds the host's memory, the flow does not any more */
     for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
-    box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 

@@ -124,8 +124,7 @@ int main(void)
     pid_t child;
 
     snprintf(at, sizeof at, "unix:///tmp/phoenix.pingpong.%ld", (long)getpid());
-    child = fork();
-    if (child < 0)
+    if ((child = fork()) < 0)
         return 1;
     x.me = child == 0 ? 2 : 1;
     if ((err = start(&x, at)) != 0) {

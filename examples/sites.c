@@ -657,8 +657,7 @@ static int drive(struct driver *d)
             start_process(d, i);
     while (running > 0 && !d->failed && !d->interrupted && d->now - d->start < LIMIT_US) {
         listen_to_all(d);
-        running = reap(d);
-        if (running > 0)
+        if ((running = reap(d)) > 0)
             direct(d);
     }
     end_all(d);

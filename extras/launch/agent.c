@@ -120,10 +120,13 @@ static void local_child_failed(void *ctx, uint32_t number, int status, const cha
 {
     struct la_local *l = (struct la_local *)ctx;
     struct local_neighbour *n = la_agent_near(l, number);
+    uint32_t i;
 
     if (n != NULL)
         n->lost = 1;
     local_drop(l, number);
+    for (i = 0; l->job->go_on && i < l->job->agents[number - la_agent_self(l)].subtree; i++)
+        la_tree_dead(l->tree, number + i); /* there never was one */
     if (!l->ending && !l->over)
         la_agent_tell(l, LA_UP_NO_HOST, number, status, why);
 }
@@ -232,8 +235,6 @@ static int local_make(struct la_local *l, const struct la_local_config *cfg)
         err = la_watch_add(l->watch, l->signals_fd, LA_READ, local_on_signal, l);
     if (err == 0)
         err = local_make_near(l);
-    if (err == 0 && l->root.event != NULL)
-        err = la_names_new(&l->names);
     if (err == 0 && cfg->rest_size > 0)
         err = la_agent_take_ancestors(l, cfg->rest, cfg->rest_size);
     if (err == 0)
@@ -287,7 +288,7 @@ void la_local_free(struct la_local *l)
     if (l->signals_fd >= 0)
         close(l->signals_fd);
     la_queue_free(&l->events);
-    la_names_free(l->names);
+    la_agent_free_names(l);
     free(l->near);
     free(l->ancestors);
     free(l);

@@ -21,16 +21,16 @@ enum la_up {
     LA_UP_ABORT,     /* a rank aborted: value its code, text what it said */
     LA_UP_STUCK,     /* rank waits in operation `value` for one that has ended (count) */
     LA_UP_DIFFER,    /* two ranks went apart: rank, count, text in which way */
-    LA_UP_NAME,      /* no struct la_event: a question of names.h */
-    LA_UP_SAY        /* a line for people; rank may be LA_NONE */
+    LA_UP_SAY,       /* a line for people; rank may be LA_NONE */
+    LA_UP_NAME       /* no event: a question of names.h */
 };
 enum la_down {
     LA_DOWN_END = 64, /* TERM, after the grace KILL; value 1: KILL */
     LA_DOWN_SIGNAL,   /* value is its number */
     LA_DOWN_OVER,     /* the job is over: go */
     LA_DOWN_GONE,     /* a rank has ended between init and finalize, or without init: rank, value */
-    LA_DOWN_NAMED,    /* no struct la_event: the answer */
-    LA_DOWN_DEAD      /* in a job that goes on: a rank has died */
+    LA_DOWN_DEAD,     /* in a job that goes on: a rank has died */
+    LA_DOWN_NAMED     /* no event: an answer of names.h */
 };
 
 #define LA_EVENT_INITED 1u

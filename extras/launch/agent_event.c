@@ -61,13 +61,26 @@ int la_event_get(struct la_event *e, const void *data, size_t size)
 
 void la_agent_flush_events(struct la_local *l)
 {
-    while (l->events.size > 0) {
-        const unsigned char *at = la_queue_first(&l->events);
+    struct la_queue now;
+    int err = 0;
+
+    la_agent_flush_names(l);
+    if (l->flushing || l->events.size == 0)
+        return;
+    l->flushing = 1; /* what the tree calls meanwhile may say more, which waits in a queue of its own */
+    now = l->events;
+    memset(&l->events, 0, sizeof l->events);
+    while (now.size > 0 && err != PHX_EAGAIN) {
+        const unsigned char *at = la_queue_first(&now);
         uint32_t size = la_agent_get32(at + 4);
-        if (la_tree_up(l->tree, la_agent_get32(at), at + 8, size) == PHX_EAGAIN)
-            return;
-        la_queue_take(&l->events, 8 + size);
+        err = la_tree_up(l->tree, la_agent_get32(at), at + 8, size);
+        if (err != PHX_EAGAIN)
+            la_queue_take(&now, 8 + size);
     }
+    (void)la_queue_add(&now, la_queue_first(&l->events), l->events.size);
+    la_queue_free(&l->events);
+    l->events = now;
+    l->flushing = 0;
 }
 
 void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e)
@@ -86,20 +99,6 @@ void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e)
     la_agent_put32(data + 4, (uint32_t)n);
     if (la_queue_add(&l->events, data, 8 + n) == 0)
         la_agent_flush_events(l);
-}
-
-/* Of any bytes. */
-void la_agent_up_bytes(struct la_local *l, uint32_t type, const void *data, size_t size)
-{
-    unsigned char head[8];
-
-    la_agent_put32(head, type);
-    la_agent_put32(head + 4, (uint32_t)size);
-    if (la_queue_room(&l->events, sizeof head + size) != 0)
-        return;
-    (void)la_queue_add(&l->events, head, sizeof head);
-    (void)la_queue_add(&l->events, data, size);
-    la_agent_flush_events(l);
 }
 
 void la_agent_tell(struct la_local *l, uint32_t type, uint32_t rank, int32_t value, const char *text)

@@ -37,6 +37,8 @@ static void pump_close(struct pump *p)
     p->ended = 1;
     la_watch_drop(p->watch, p->from);
     la_watch_drop(p->watch, p->to);
+    (void)shutdown(p->from, SHUT_RDWR); /* of the two one is the node's socket, which ends with it */
+    (void)shutdown(p->to, SHUT_RDWR);
     close(p->from);
     close(p->to);
     la_queue_free(&p->waiting);

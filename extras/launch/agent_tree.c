@@ -72,33 +72,13 @@ static void local_differ(void *ctx, const struct la_coll *a, const struct la_col
     la_agent_up(l, LA_UP_DIFFER, &e);
 }
 
-/* The launcher's list answers for all hosts. */
-static void local_answer(struct la_local *l, uint32_t from, const void *data, size_t size)
-{
-    unsigned char out[LA_NAMES_BYTES];
-    int n = l->names != NULL ? la_names_answer(l->names, data, size, out) : PHX_EPROTO;
-
-    if (n >= 0)
-        (void)la_tree_down(l->tree, from, LA_DOWN_NAMED, out, (size_t)n);
-}
-
-static void local_named(struct la_local *l, const void *data, size_t size)
-{
-    uint64_t token;
-    const char *port;
-    int found;
-
-    if (la_names_read_answer(data, size, &token, &found, &port) == 0)
-        la_engine_named(la_ranks_engine(l->ranks), token, found, port);
-}
-
 static void local_up_came(void *ctx, uint32_t from, uint32_t type, const void *data, size_t size)
 {
     struct la_local *l = (struct la_local *)ctx;
     struct la_event e;
 
     if (type == LA_UP_NAME)
-        local_answer(l, from, data, size);
+        la_agent_name_asked(l, from, data, size);
     else if (l->root.event != NULL && la_event_get(&e, data, size) == 0)
         l->root.event(l->root.ctx, from, type, &e);
 }
@@ -124,9 +104,11 @@ static void local_down_came(void *ctx, uint32_t type, const void *data, size_t s
     struct la_local *l = (struct la_local *)ctx;
     struct la_event e;
 
-    if (type == LA_DOWN_NAMED)
-        local_named(l, data, size);
-    if (type == LA_DOWN_NAMED || la_event_get(&e, data, size) != 0)
+    if (type == LA_DOWN_NAMED) {
+        la_agent_named(l, data, size);
+        return;
+    }
+    if (la_event_get(&e, data, size) != 0)
         return;
     switch (type) {
     case LA_DOWN_END:
@@ -263,16 +245,7 @@ static void engine_spawn(void *ctx, uint32_t rank, const struct la_spawn *s, uin
 
 static void engine_name(void *ctx, enum la_naming what, const char *service, const char *port, uint64_t token)
 {
-    struct la_local *l = engine_local(ctx);
-    unsigned char out[LA_NAMES_BYTES];
-    int n = la_names_question(out, what, service, port, token);
-
-    if (n < 0)
-        la_engine_named(la_ranks_engine(l->ranks), token, 0, NULL);
-    else if (l->names != NULL)
-        local_answer(l, la_agent_self(l), out, (size_t)n);
-    else
-        la_agent_up_bytes(l, LA_UP_NAME, out, (size_t)n);
+    la_agent_ask_name(engine_local(ctx), what, service, port, token);
 }
 
 static void engine_differ(void *ctx, const struct la_coll *a, const struct la_coll *b)

@@ -120,7 +120,6 @@ static int board_put(struct la_tree *t, struct la_reader *r)
 static int board_read(struct la_tree *t, uint32_t from, uint32_t type, const void *data, size_t size)
 {
     struct la_reader r;
-    uint32_t first;
 
     la_wire_read(&r, data, size);
     if (type < TREE_EVENTS) {
@@ -132,10 +131,25 @@ static int board_read(struct la_tree *t, uint32_t from, uint32_t type, const voi
         return board_put(t, &r);
     if (type == TREE_DIFFER)
         return board_differ(t, &r);
-    if (type != TREE_GONE)
-        return PHX_EPROTO;
-    first = la_wire_take_u32(&r);
-    return la_replay_gone(t, first, la_wire_take_u32(&r));
+    return PHX_EPROTO;
+}
+
+/* Agents that are gone: what is told above may be less than what was told here. */
+static int board_recv_gone(struct la_tree *t, uint32_t kid, uint32_t origin, uint64_t number,
+                           struct la_reader *r)
+{
+    struct la_buf m;
+    int err;
+
+    memset(&m, 0, sizeof m);
+    (void)la_wire_var(&m, origin);
+    (void)la_wire_var(&m, number);
+    (void)la_wire_var(&m, TREE_GONE);
+    err = la_replay_gone(t, &t->kids[kid], r, &m);
+    if (err == 0 && !t->root)
+        return la_tree_queue_buf(t, &t->up, TREE_EVENT_UP, &m);
+    la_wire_free(&m);
+    return err;
 }
 
 int la_board_recv_up(struct la_tree *t, uint32_t kid, struct la_reader *r)
@@ -143,17 +157,22 @@ int la_board_recv_up(struct la_tree *t, uint32_t kid, struct la_reader *r)
     struct la_reader whole = *r;
     uint32_t origin = la_wire_take_u32(r), type;
     uint64_t number = la_wire_take_var(r);
-    int err;
+    int err = 0;
 
     type = la_wire_take_u32(r);
-    if (r->bad || !la_tree_has(&t->kids[kid], origin))
+    if (r->bad || !la_tree_has(&t->kids[kid], origin) || (type == TREE_GONE && !t->go_on))
         return PHX_EPROTO;
+    if (type == TREE_GONE && (!t->root || board_is_next(t, origin, number)))
+        err = board_recv_gone(t, kid, origin, number, r);
+    else if (t->root && type != TREE_GONE && board_is_next(t, origin, number))
+        err = board_read(t, origin, type, r->at, r->left);
     if (t->root) {
-        err = board_is_next(t, origin, number) ? board_read(t, origin, type, r->at, r->left) : 0;
         if (err == 0 && t->go_on)
             err = board_say_heard(t, origin, number);
         return err;
     }
+    if (type == TREE_GONE || err != 0)
+        return err;
     if ((err = board_read(t, origin, type, r->at, r->left)) != 0)
         return err;
     return la_tree_queue(t, &t->up, TREE_EVENT_UP, whole.at, whole.left);

@@ -17,6 +17,7 @@ struct flow_child {
     int ended;
     size_t owed;      /* credit for output that it has not got yet */
     size_t in_credit; /* bytes of input that may be sent to it */
+    int had;          /* it has got the first chunk of `down`, which is for all */
 };
 
 struct la_flow {
@@ -29,6 +30,7 @@ struct la_flow {
     size_t in_owed; /* credit for input that the parent has not got yet */
     size_t backlog; /* at the root, outside */
     int ended, end_said;
+    int had;  /* the processes here have got the first chunk of `down` */
     int away; /* the parent is lost: what goes up waits for the next one */
 };
 
@@ -223,20 +225,30 @@ static int flow_in_one(struct la_flow *f, uint32_t agent, const struct la_chunk 
     return 1;
 }
 
-/* What is for all waits until each child has credit, so that none gets it twice. */
+/* What is for all is done when each has had it; who has is noted, so that none gets it twice. */
 static int flow_in_all(struct la_flow *f, const struct la_chunk *c, const void *data, size_t n)
 {
     uint32_t i;
+    int all = 1;
 
-    for (i = 0; i < f->children_count; i++)
-        if (f->children[i].in_credit < n)
-            return 0;
-    if (!f->ops.input_room(f->ops.ctx))
+    if (!f->had && f->ops.input_room(f->ops.ctx)) {
+        f->had = 1;
+        f->ops.input(f->ops.ctx, c);
+    }
+    for (i = 0; i < f->children_count; i++) {
+        struct flow_child *child = &f->children[i];
+        if (!child->had && child->in_credit >= n
+            && f->ops.send(f->ops.ctx, child->agent, LA_FLOW_IN, data, n) == 0) {
+            child->had = 1;
+            child->in_credit -= n;
+        }
+        all = all && child->had;
+    }
+    if (!all || !f->had)
         return 0;
-    f->ops.input(f->ops.ctx, c);
+    f->had = 0;
     for (i = 0; i < f->children_count; i++)
-        if (f->ops.send(f->ops.ctx, f->children[i].agent, LA_FLOW_IN, data, n) == 0)
-            f->children[i].in_credit -= n;
+        f->children[i].had = 0;
     return 1;
 }
 

@@ -478,6 +478,92 @@ int la_hosts_file(struct la_hosts *h, const char *text, size_t size, const char 
     return err;
 }
 
+/* ---- Folding ----------------------------------------------------------------------------------- */
+
+/* A name in three: what stands before its last number, the number and how wide it is, what stands behind. */
+struct cut {
+    const char *name;
+    size_t before, width;
+    unsigned long number;
+};
+
+static struct cut cut_name(const char *name)
+{
+    size_t end = strlen(name), start;
+    struct cut c = { NULL, 0, 0, 0 };
+
+    c.name = name;
+    while (end > 0 && !is_digit(name[end - 1]))
+        end--;
+    for (start = end; start > 0 && is_digit(name[start - 1]);)
+        start--;
+    c.before = start;
+    c.width = end - start;
+    if (c.width > HOSTS_DIGITS || la_text_number(name + start, c.width, 0, 999999999, &c.number) != 0)
+        c.width = 0;
+    return c;
+}
+
+/* Whether two names differ in their last number at most. */
+static int same_but_number(const struct cut *a, const struct cut *b)
+{
+    return a->width > 0 && b->width > 0 && a->before == b->before && memcmp(a->name, b->name, a->before) == 0
+        && strcmp(a->name + a->before + a->width, b->name + b->before + b->width) == 0;
+}
+
+/* Whether b is what follows a in a range that begins with a number so wide. */
+static int follows(const struct cut *a, const struct cut *b, size_t width)
+{
+    char next[16];
+
+    snprintf(next, sizeof next, "%0*lu", (int)width, a->number + 1);
+    return strlen(next) == b->width && memcmp(next, b->name + b->before, b->width) == 0;
+}
+
+/* The ranges of names that are the same but for their numbers. */
+static void fold_ranges(struct la_text *out, const char *const *names, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count) {
+        struct cut first = cut_name(names[i]), last = first, next;
+        size_t width = first.width;
+
+        la_text_say(out, "%s%.*s", i > 0 ? "," : "", (int)first.width, first.name + first.before);
+        for (i++; i < count; i++, last = next) {
+            next = cut_name(names[i]);
+            if (!follows(&last, &next, width))
+                break;
+        }
+        if (last.name != first.name)
+            la_text_say(out, "-%.*s", (int)last.width, last.name + last.before);
+    }
+}
+
+void la_hosts_fold(struct la_text *out, const char *const *names, size_t count)
+{
+    size_t i, n;
+
+    la_text_add(out, "", 0);
+    for (i = 0; i < count; i += n) {
+        struct cut first = cut_name(names[i]), next;
+
+        for (n = 1; i + n < count; n++) {
+            next = cut_name(names[i + n]);
+            if (!same_but_number(&first, &next))
+                break;
+        }
+        la_text_say(out, "%s", i > 0 ? "," : "");
+        if (n == 1) {
+            la_text_say(out, "%s", names[i]);
+            continue;
+        }
+        la_text_say(out, "%.*s[", (int)first.before, first.name);
+        fold_ranges(out, names + i, n);
+        la_text_say(out, "]%s", first.name + first.before + first.width);
+    }
+}
+
 /* ---- Slurm ------------------------------------------------------------------------------------- */
 
 /* "4,3(x2),1": the next number, and how many hosts it is for. */

@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "launcher.h"
 #include "agent.h"
-#include "each.h"
+#include "answers.h"
 #include "status.h"
 
 #include <errno.h>
@@ -20,6 +20,7 @@
 #define LAUNCH_READ ((size_t)32 * 1024)        /* of standard input at once */
 #define LAUNCH_LATE_US ((uint64_t)5000000)     /* a start that takes longer says how far it is */
 #define LAUNCH_STOPPED_US ((uint64_t)80000000000) /* a day but for some hours: stopped by ^Z */
+#define LAUNCH_AGAIN_US ((uint64_t)100000)
 #define LAUNCH_LINE 2048
 
 /* One output file of -outfile-pattern or -errfile-pattern. */
@@ -36,7 +37,8 @@ struct launcher {
     struct la_sink sinks[2]; /* standard output, standard error */
     int watched[2];
     struct launch_file *files;
-    struct la_each *each; /* of -k, unless lines go out as they come */
+    struct la_answers *answers; /* of -k, until all have ended; else NULL */
+    int answered;
     unsigned char *ended;     /* by rank */
     uint32_t ended_count, ready_count, inits;
     uint32_t uninited;        /* a rank that ended without init, or LA_NONE */
@@ -149,12 +151,13 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     const unsigned char *data = c->data;
     size_t size = c->size;
     ssize_t n = 0;
-    int fd = -1, flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    int fd = -1;
 
     if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
-        fd = open(name, flags | (launch_file_is_new(la, name) ? O_TRUNC : 0), 0666);
+        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
+                  0666);
     while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
         data += n;
         size -= (size_t)n;
@@ -165,6 +168,39 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     }
     if (fd >= 0)
         close(fd);
+}
+
+/* What has become of answers, to standard output and standard error. */
+static void launch_print(struct launcher *la, int err, struct la_text now[2])
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        if (err == 0 && now[i].size > 0)
+            err = la_queue_add(&la->sinks[i].waiting, now[i].at, now[i].size);
+        la_text_free(&now[i]);
+    }
+    if (err != 0)
+        launch_fail(la, LA_STATUS_ERROR, "no memory for output");
+    launch_flush(la);
+}
+
+static void launch_answer(struct launcher *la, const struct la_chunk *c)
+{
+    struct la_text now[2] = { { NULL, 0, 0, 0 }, { NULL, 0, 0, 0 } };
+    int err = la_answers_output(la->answers, c->rank, c->stream, c->data, c->size, now);
+
+    launch_print(la, err, now);
+}
+
+static void launch_answers_end(struct launcher *la)
+{
+    struct la_text now[2] = { { NULL, 0, 0, 0 }, { NULL, 0, 0, 0 } };
+
+    if (la->answers == NULL || la->answered)
+        return;
+    la->answered = 1;
+    launch_print(la, la_answers_finish(la->answers, now), now);
 }
 
 static void launch_output(void *ctx, const struct la_chunk *c)
@@ -178,13 +214,8 @@ static void launch_output(void *ctx, const struct la_chunk *c)
         launch_to_file(la, pattern, c);
         return;
     }
-    if (la->each != NULL && c->stream != 2) {
-        err = la_each_output(la->each, c);
-        if (err != 0) {
-            la->job->each = 0; /* there is no use in going on */
-            launch_fail(la, LA_STATUS_ERROR, err == PHX_ELIMIT ? "the answers are above 64 MiB: use -l"
-                                                               : "no memory for the answers");
-        }
+    if (la->answers != NULL && !la->answered) {
+        launch_answer(la, c);
         return;
     }
     err = la->job->label ? la_label(&s->waiting, c) : la_queue_add(&s->waiting, c->data, c->size);
@@ -204,6 +235,7 @@ static void launch_check_broken(struct launcher *la)
         if (la->sinks[i].error != 0) {
             char why[256];
             la->broken = 1;
+            la->job->go_on = la->job->each = 0; /* nobody is there for what would follow */
             snprintf(why, sizeof why, "standard output: %s", strerror(la->sinks[i].error));
             launch_fail(la, 128 + SIGPIPE, la->sinks[i].error == EPIPE ? NULL : why);
         }
@@ -310,8 +342,8 @@ static void launch_exit(struct launcher *la, uint32_t rank, const struct la_even
     la->ended_count++;
     if (e->flags & LA_EVENT_UNSTARTED)
         return;
-    if (la->each != NULL)
-        la_each_status(la->each, rank, la_status_of_wait(e->value));
+    if (la->answers != NULL)
+        la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
         la_status_say(why, rank, launch_host(la, rank), e->value);
         launch_fail(la, la_status_of_wait(e->value), why);
@@ -338,10 +370,10 @@ static void launch_unstarted(struct launcher *la, const struct la_event *e)
     char why[LA_TEXT];
     int directory = (e->flags & LA_EVENT_DIRECTORY) != 0;
 
+    if (la->answers != NULL)
+        la_answers_exit(la->answers, e->rank, la_status_of_errno(e->value, directory));
     la_status_say_errno(why, e->rank, launch_host(la, e->rank), e->text, e->value, directory);
     launch_fail(la, la_status_of_errno(e->value, directory), why);
-    if (la->each != NULL)
-        la_each_status(la->each, e->rank, la_status_of_errno(e->value, directory));
 }
 
 static const char *launch_agent_host(const struct launcher *la, uint32_t agent)
@@ -438,7 +470,10 @@ static void launch_event(void *ctx, uint32_t from, uint32_t type, const struct l
         launch_check_uninited(la);
         break;
     case LA_UP_READY: la->ready_count++; break;
-    case LA_UP_NO_HOST: launch_lost(la, e, e->value, ""); break;
+    case LA_UP_NO_HOST:
+        if (e->rank < la->job->agents_count)
+            la->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+        launch_lost(la, e, e->value, ""); break;
     case LA_UP_LOST: launch_lost(la, e, LA_STATUS_ERROR, "its agent is gone: "); break;
     case LA_UP_ABORT: launch_abort(la, from, e); break;
     case LA_UP_STUCK: launch_stuck(la, e); break;
@@ -514,28 +549,14 @@ static void launch_time(struct launcher *la, uint64_t now)
         la->job->go_on = la->job->each = 0;
         launch_fail(la, LA_STATUS_TIMEOUT, line);
     }
-    if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
+    if (la->end_at <= now && la->ending && launch_waiting(la) > 0) {
+        la->end_at = now + LAUNCH_AGAIN_US; /* a slow reader gets all of it */
+    } else if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
+        launch_answers_end(la);
         la->end_at = UINT64_MAX;
         la->over = 1;
         la_local_over(la->local);
     }
-}
-
-/* The answers of -k, once. */
-static void launch_report(struct launcher *la)
-{
-    struct la_text text;
-
-    if (la->each == NULL)
-        return;
-    memset(&text, 0, sizeof text);
-    if (la_each_report(la->each, la->o->json, &text) != 0
-        || la_queue_add(&la->sinks[0].waiting, text.at != NULL ? text.at : "", text.size) != 0)
-        launch_fail(la, LA_STATUS_ERROR, "no memory for the answers");
-    la_text_free(&text);
-    la_each_free(la->each);
-    la->each = NULL;
-    launch_flush(la);
 }
 
 static void launch_step(void *ctx, uint64_t now)
@@ -550,7 +571,7 @@ static void launch_step(void *ctx, uint64_t now)
         launch_stop(la);
     if (la->over || !la_local_done(la->local) || (la->ended_count < la->job->size && !la->ending))
         return;
-    launch_report(la);
+    launch_answers_end(la);
     if (launch_waiting(la) == 0) {
         la->over = 1;
         la_local_over(la->local);
@@ -621,11 +642,9 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.root.step = launch_step;
     cfg.root.deadline = launch_deadline;
     la->ended = (unsigned char *)calloc(la->job->size + 1, 1);
-    err = la->ended == NULL ? PHX_ENOMEM : 0;
-    if (err == 0 && la->job->each && !la->job->label)
-        err = la_each_new(&la->each, la->job);
-    if (err == 0)
-        err = la_local_new(&la->local, &cfg);
+    err = la->ended == NULL ? PHX_ENOMEM : la_local_new(&la->local, &cfg);
+    if (err == 0 && la->job->each)
+        err = la_answers_new(&la->answers, la->job, la->o->json);
     for (i = 0; i < 2 && err == 0; i++) {
         la_sink_open(&la->sinks[i], i + 1);
         if (!la->sinks[i].plain && la->sinks[i].error == 0)
@@ -646,8 +665,8 @@ static void launch_free(struct launcher *la)
         free(f->name);
         free(f);
     }
-    la_each_free(la->each);
     free(la->ended);
+    la_answers_free(la->answers);
 }
 
 static void launch_run(struct launcher *la)

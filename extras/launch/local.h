@@ -6,7 +6,6 @@
 #define LA_LOCAL_H
 
 #include "agent.h"
-#include "names.h"
 
 #define LOCAL_EXITS 64
 
@@ -49,10 +48,11 @@ struct la_local {
     uint64_t exits_due; /* UINT64_MAX: none waits */
     uint64_t now, go_at;
     uint32_t gone_rank; /* one that others may wait for in vain */
-    struct la_names *names; /* of the launcher */
+    int flushing; /* events are being handed to the tree */
     int signals_fd, node_ready;
     int ending, orphan, over, killed;
     int said_init, said_ready, said_stuck, someone_gone;
+    struct la_agent_names *names; /* NULL until the first question */
 };
 
 /* agent_event.c */
@@ -68,13 +68,19 @@ void la_agent_said(void *ctx, uint32_t rank, int finalize);
 void la_agent_tell(struct la_local *l, uint32_t type, uint32_t rank, int32_t value, const char *text);
 void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e);
 
-void la_agent_up_bytes(struct la_local *l, uint32_t type, const void *data, size_t size);
-
 /* agent_tree.c */
 void la_agent_check_stuck(struct la_local *l);
 int la_agent_make_flow(struct la_local *l);
 int la_agent_make_ranks(struct la_local *l);
 int la_agent_make_tree(struct la_local *l);
+
+/* agent_names.c */
+void la_agent_ask_name(struct la_local *l, enum la_naming what, const char *service, const char *port,
+                       uint64_t token);
+void la_agent_name_asked(struct la_local *l, uint32_t from, const void *question, size_t size);
+void la_agent_named(struct la_local *l, const void *data, size_t size);
+void la_agent_flush_names(struct la_local *l);
+void la_agent_free_names(struct la_local *l);
 
 /* agent_node.c */
 int la_agent_make_node(struct la_local *l);

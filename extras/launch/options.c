@@ -488,6 +488,12 @@ static int place_job(struct work *w)
         snprintf(w->why, LA_TEXT, "--stdin: there is no rank %lu", (unsigned long)w->o->job.stdin_rank);
         return PHX_EINVAL;
     }
+    if (w->o->job.verbose) {
+        char line[LA_TEXT + 32];
+
+        snprintf(line, sizeof line, "%s; depth %lu", w->o->said.why, (unsigned long)w->o->said.depth);
+        add_warning(w, line);
+    }
     add_warning(w, w->o->said.slots);
     add_warning(w, w->o->said.mapping);
     add_warning(w, w->o->said.localhost);

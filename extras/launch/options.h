@@ -14,7 +14,7 @@
 struct la_options {
     struct la_job job; /* placed; its id, key and kvsname are the launcher's to choose */
     struct la_place_said said;
-    struct la_list warnings; /* a line each, for standard error */
+    struct la_list warnings; /* lines for standard error: warnings, and with -v the degree and why */
     char *print;         /* --help, --version, --dry-run: to print, status 0, and nothing is started */
     int json;            /* --json: results (of -k and of --dry-run) as JSON */
     uint64_t timeout_us; /* --timeout; 0: none. Status LA_STATUS_TIMEOUT */

@@ -1,7 +1,6 @@
 /* phxrun.c - starts a program on many hosts; on each of them it is the agent, too. */
 
-/* `make launch` compiles all of extras/launch but nla.c with phoenix.c, by one line, into build/phxrun. See
- * README.md. */
+/* Build: cc -O2 -I. -o phxrun extras/launch/[a-m]*.c ... phoenix.c; `make launch` does it. See README.md. */
 #define _POSIX_C_SOURCE 200809L
 #include "agent.h"
 #include "launcher.h"
@@ -44,14 +43,13 @@ static int main_launch(int argc, char **argv, const char *self)
     }
     for (i = 0; i < o.warnings.count; i++)
         fprintf(stderr, "phxrun: %s\n", o.warnings.at[i]);
-    if (o.copy || o.stage != NULL) {
-        fprintf(stderr, "phxrun: %s is not supported by this version\n", o.copy ? "--copy" : "--stage");
-        status = LA_STATUS_USAGE;
-    } else if (o.print != NULL) {
+    if (o.print != NULL)
         status = fputs(o.print, stdout) == EOF || fflush(stdout) != 0 ? LA_STATUS_ERROR : 0;
-    } else {
+    else if (o.copy || o.stage != NULL) { /* nothing carries files to hosts, so nobody may believe it */
+        fprintf(stderr, "phxrun: --copy and --stage are not available in this version\n");
+        status = LA_STATUS_USAGE;
+    } else
         status = la_launch(&o, self);
-    }
     la_options_free(&o);
     return status;
 }

@@ -6,6 +6,7 @@
 #define LA_PLACE_H
 
 #include "job.h"
+#include "text.h"
 
 struct la_host {
     char *name, *user;  /* user: NULL: none named */
@@ -33,6 +34,10 @@ int la_hosts_pbs(struct la_hosts *h, const char *text, size_t size, char why[LA_
 int la_hosts_gateways(struct la_hosts *h, char why[LA_TEXT]);
 /* The gateway of each host as its place in the list, or LA_NONE. via has room for all. 0, PHX_ENOMEM. */
 int la_hosts_vias(const struct la_hosts *h, uint32_t *via);
+
+/* The other way round, "n[01-03],m": what la_hosts_list reads as the same names in the same order. Only the
+ * last number of a name is folded, as Slurm's tools do it. */
+void la_hosts_fold(struct la_text *out, const char *const *names, size_t count);
 
 #define LA_RANKS_MAX 4194304u /* of a job */
 #define LA_DEGREE_MAX 32      /* unless --degree says more */

@@ -147,6 +147,8 @@ void la_plan_string(struct la_text *out, const char *s, size_t size)
             la_text_say(out, "\\ufffd");
         else if (at[i] == '"' || at[i] == '\\')
             la_text_say(out, "\\%c", at[i]);
+        else if (at[i] == '\n')
+            la_text_say(out, "\\n");
         else if (at[i] < ' ' || at[i] == 0x7f)
             la_text_say(out, "\\u%04x", (unsigned)at[i]);
         else
@@ -267,7 +269,7 @@ static const char *const help[] = {
     "  -wdir D                working directory (this one)\n"
     "  -env K V               a variable for one program; -genv K V for all, before the first program\n"
     "  -genvlist K,K,..       of this environment only these; -genvnone: nothing of it\n"
-    "  --stage FILE           send a program to each host first\n"
+    "  --stage FILE           send a program to each host first (refused in this version)\n"
     "\n"
     "Hosts (those of Slurm or PBS; else this one)\n"
     "  --hosts LIST           a[01-16]:8,b,user@c\n"
@@ -293,7 +295,7 @@ static const char *const help[] = {
     "\nAgents\n"
     "  --start ssh|srun|fork  how (srun inside a Slurm allocation, else ssh); fork plays all hosts here\n"
     "  --ssh PROGRAM          what is called as ssh is\n"
-    "  --agent PATH           where phxrun is over there (as here); --copy: send it along\n"
+    "  --agent PATH           where phxrun is over there (as here); --copy: send it along (refused, too)\n"
     "  --degree K             children of an agent; --max-depth D (2), --max-conn N (1024) bound its choice\n"
     "  --pmi fd|port, --pmgr  what processes speak: PMI-1 and PMI-2 over PMI_FD (default) or PMI_PORT; PMGR\n"
     "  --cache push|lazy      keys go to all hosts with a barrier, or when asked for\n"

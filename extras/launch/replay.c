@@ -25,6 +25,29 @@ static int replay_add(struct tree_ranges *s, const struct tree_range *r)
     return 0;
 }
 
+/* Takes these agents out of the ranges. */
+static int replay_subtract(struct tree_ranges *s, uint32_t first, uint32_t end)
+{
+    struct tree_range rest;
+    uint32_t i, count = s->count;
+    int err = 0;
+
+    for (i = 0; i < count && err == 0; i++) {
+        if (s->at[i].end <= first || s->at[i].first >= end)
+            continue;
+        rest = s->at[i];
+        rest.first = end;
+        s->at[i].end = first > s->at[i].first ? first : s->at[i].first; /* may be empty */
+        if (rest.first < rest.end)
+            err = replay_add(s, &rest);
+    }
+    for (i = count = 0; i < s->count; i++)
+        if (s->at[i].first < s->at[i].end)
+            s->at[count++] = s->at[i];
+    s->count = count;
+    return err;
+}
+
 /* An agent's subtree is elsewhere, if nothing newer is known of it. */
 static int replay_note(struct tree_ranges *s, const struct tree_range *r)
 {
@@ -112,39 +135,65 @@ static void replay_send_bare(struct la_tree *t, uint32_t agent, uint32_t type)
 
 /* ---- Gone ------------------------------------------------------------------------------------ */
 
-int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end)
+/* These agents are gone for good. */
+static int replay_bury(struct la_tree *t, const struct tree_range *r)
 {
-    struct tree_range r;
     uint32_t i;
 
-    if (first <= t->self || end <= first || end > t->end)
-        return PHX_EPROTO;
-    memset(&r, 0, sizeof r);
-    r.first = first;
-    r.end = end;
-    if (replay_add(&t->gone, &r) != 0)
+    if (replay_past(&t->gone, r->first) >= r->end)
+        return 0; /* told again */
+    if (replay_add(&t->gone, r) != 0)
         return PHX_ENOMEM;
-    for (i = 0; i < t->kids_count; i++) {
-        struct tree_edge *e = &t->kids[i];
-        if (!replay_is_within(e, first, end) || e->state == TREE_AWAY)
-            continue;
-        if (e->state == TREE_LIVE) /* it has come here, but too late */
-            replay_send_bare(t, e->agent, TREE_CUT);
-        la_replay_leave(t, e, TREE_AWAY);
-    }
+    for (i = 0; i < t->kids_count; i++)
+        if (replay_is_within(&t->kids[i], r->first, r->end) && t->kids[i].state != TREE_AWAY)
+            la_replay_leave(t, &t->kids[i], TREE_AWAY);
     if (t->root)
-        t->ops.gone(t->ops.ctx, first, end);
+        t->ops.gone(t->ops.ctx, r->first, r->end);
     return 0;
+}
+
+/* What an agent of this child's subtree has given up, but for those that have come to us meanwhile, of
+ * which it did not hear. What is left is told above. */
+int la_replay_gone(struct la_tree *t, const struct tree_edge *from, struct la_reader *r, struct la_buf *left)
+{
+    struct tree_ranges all = { NULL, 0, 0 };
+    struct tree_range range;
+    uint32_t i;
+    int err = 0;
+
+    memset(&range, 0, sizeof range);
+    while (r->left > 0 && err == 0) {
+        range.first = la_wire_take_u32(r);
+        range.end = la_wire_take_u32(r);
+        if (r->bad || range.first <= from->agent || range.end <= range.first || range.end > from->end)
+            err = PHX_EPROTO;
+        else
+            err = replay_add(&all, &range);
+    }
+    for (i = 0; i < t->kids_count && err == 0; i++)
+        if (&t->kids[i] != from && t->kids[i].state == TREE_LIVE && t->kids[i].agent > from->agent)
+            err = replay_subtract(&all, t->kids[i].agent, t->kids[i].end);
+    for (i = 0; i < all.count && err == 0; i++) {
+        (void)la_wire_var(left, all.at[i].first);
+        (void)la_wire_var(left, all.at[i].end);
+        err = replay_bury(t, &all.at[i]);
+    }
+    free(all.at);
+    return err != 0 ? err : left->failed ? PHX_ENOMEM : 0;
 }
 
 static void replay_give_up(struct la_tree *t, uint32_t first, uint32_t end)
 {
+    struct tree_range r;
     struct la_buf m;
 
+    memset(&r, 0, sizeof r);
+    r.first = first;
+    r.end = end;
     memset(&m, 0, sizeof m);
     (void)la_wire_var(&m, first);
     (void)la_wire_var(&m, end);
-    if (la_replay_gone(t, first, end) != 0
+    if (m.failed || replay_bury(t, &r) != 0
         || (!t->root && la_board_event(t, TREE_GONE, la_wire_front(&m), la_wire_left(&m)) != 0))
         la_tree_fail(t);
     la_wire_free(&m);
@@ -167,7 +216,7 @@ static uint32_t replay_accounted(const struct la_tree *t, const struct tree_edge
 /* Looks whether a child that was lost is to be waited for. 1: not any more. */
 static int replay_settle(struct la_tree *t, struct tree_edge *e)
 {
-    int late = t->now - e->since >= t->cut_wait;
+    int late = t->now - e->since >= t->cut_wait + t->notice;
     uint32_t at = e->agent + (e->dead != 0), first = e->agent, end = e->end;
 
     while (at < end && !late && replay_accounted(t, e, at) > at)
@@ -549,6 +598,8 @@ static int replay_take_range(struct la_tree *t, struct la_reader *r, uint32_t vi
             return 0; /* it has come to us since */
         la_replay_leave(t, e, TREE_AWAY);
     }
+    if (replay_subtract(&t->gone, out->first, out->end) != 0)
+        return PHX_ENOMEM; /* given up too early */
     return replay_note(&t->elsewhere, out) != 0 ? PHX_ENOMEM : 1;
 }
 
@@ -637,7 +688,7 @@ uint64_t la_tree_deadline(const struct la_tree *t)
     if (!t->root && t->up.state != TREE_LIVE)
         at = t->up.since + t->cut_wait;
     for (i = 0; i < t->kids_count; i++) {
-        due = t->kids[i].since + t->cut_wait;
+        due = t->kids[i].since + t->cut_wait + t->notice;
         if (t->kids[i].state == TREE_LOST && due < at)
             at = due;
     }

@@ -151,6 +151,7 @@ static void start_leave(struct start_child *c, enum start_state state)
 
 static void start_fail(struct start_child *c, int status, const char *why)
 {
+    c->of->now = phx_now_us();
     start_leave(c, FAILED);
     start_close_stream(c);
     la_queue_free(&c->boot);
@@ -168,6 +169,7 @@ static void start_fail(struct start_child *c, int status, const char *why)
 static void start_stream_ended(struct start_child *c)
 {
     start_close_stream(c);
+    c->of->now = phx_now_us();
     if (c->pid > 0) {
         c->deadline = c->of->now + START_END_US / 4;
         return;

@@ -212,6 +212,7 @@ int la_tree_new(struct la_tree **out, const struct la_tree_config *cfg)
     t->root = cfg->parent == LA_NONE;
     t->go_on = cfg->go_on;
     t->cut_wait = cfg->cut_wait_us;
+    t->notice = cfg->notice_us;
     t->up.agent = cfg->parent;
     t->up.window = TREE_WINDOW_UP;
     if ((err = tree_new_kids(t, cfg)) != 0) {

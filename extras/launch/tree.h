@@ -54,7 +54,9 @@ struct la_tree_config {
     const uint32_t *children; /* ascending; copied */
     uint32_t children_count;
     int go_on;                /* agents that die are taken out, their children come to us */
-    uint64_t cut_wait_us;
+    uint64_t cut_wait_us; /* without a parent for so long: cut off */
+    uint64_t notice_us;   /* how much later than others a child may notice that its parent is gone: who is
+                             lost and not known to be dead is waited for so much longer */
     struct la_tree_ops ops;
 };
 
@@ -87,13 +89,14 @@ int la_tree_ready(const struct la_tree *t);
 int la_tree_put(struct la_tree *t, uint32_t job, const char *key, const char *value);
 int la_tree_get(struct la_tree *t, uint32_t job, const char *key, uint64_t token);
 
-/* What happens. recv: a message of a neighbour as `send` gave it; PHX_EPROTO: nonsense, the neighbour is to
- * be dropped. lost: no link with it any more (a broken link, or dead): without go_on a lost parent is cut_off
- * at once. With go_on:
+/* What happens. recv: a message of a neighbour as `send` gave it; PHX_EPROTO: nonsense, the neighbour is
+ * to be dropped. lost: no link with it any more (a broken link, or dead): without go_on a lost parent is
+ * cut_off at once. With go_on:
  *     moved: there is a link with this ancestor (or with the old parent, again), which is the parent. That
- * it has a new child the ancestor learns from our message, so messages of agents that are no neighbours must
- * come to la_tree_recv, too. dead: the process of that agent has ended for sure; a child that is lost and not
- * known to be dead is waited for, as its own children are, for cut_wait_us. */
+ * it has a new child the ancestor learns from our message, so messages of agents that are no neighbours
+ * must come to la_tree_recv, too. dead: the process of that agent has ended for sure (who started it has
+ * seen its end; FAILED is no proof, since a link may be cut and come back); a child that is lost and not
+ * known to be dead is waited for, as its own children are, for cut_wait_us + notice_us. */
 int la_tree_recv(struct la_tree *t, uint32_t agent, uint32_t type, const void *data, size_t size);
 void la_tree_writable(struct la_tree *t, uint32_t agent);
 void la_tree_lost(struct la_tree *t, uint32_t agent);

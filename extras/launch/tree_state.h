@@ -144,7 +144,7 @@ struct la_tree {
     struct la_tree_ops ops;
     uint32_t self, end;
     int root, go_on, busy, failed, cut;
-    uint64_t now, cut_wait;
+    uint64_t now, cut_wait, notice;
     struct tree_edge up;
     struct tree_edge *kids;
     uint32_t kids_count, kids_capacity;
@@ -209,6 +209,6 @@ int la_replay_run(struct la_tree *t);
 int la_replay_recv(struct la_tree *t, uint32_t agent, uint32_t type, struct la_reader *r);
 int la_replay_stranger(struct la_tree *t, uint32_t agent);
 void la_replay_leave(struct la_tree *t, struct tree_edge *e, int state);
-int la_replay_gone(struct la_tree *t, uint32_t first, uint32_t end);
+int la_replay_gone(struct la_tree *t, const struct tree_edge *from, struct la_reader *r, struct la_buf *left);
 
 #endif

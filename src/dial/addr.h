@@ -1,8 +1,7 @@
 /* addr.h - BRAIN: the addresses of a hub or node: which to try first, how each fared. */
 #ifndef PHX_DIAL_ADDR_H
 #define PHX_DIAL_ADDR_H
-#include "base/addr.h"
-#include "base/mem.h"
+#include "base/ratelimit.h"
 
 #define PHX__DIAL_ADDRESSES 8u /* addresses per node or hub, raced */
 
@@ -49,5 +48,15 @@ PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint3
 /* Nobody is where this target was said to be: others live at all its addresses, or this node. */
 PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                        uint64_t now);
+
+/* ---- rate.c: how often a node dials the addresses that it was told by others */
+
+/* How long until the first of these addresses may be dialled, 0: now. which: bits. */
+PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                         uint32_t count, unsigned which, uint64_t now);
+/* One dial of this address. */
+PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
+/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
 
 #endif

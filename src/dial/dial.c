@@ -30,10 +30,11 @@
  * the long run (rate.c).
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
- * dialled and the mesh is full. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS
- * nodes picked by each node for itself (target.c). The graph of picks is random: with 8 out of each it is
- * connected but for a chance too small to see. With full_mesh 0 there are no picks: the host says who is
- * linked. A node that has max_links links dials only hubs it lacks.
+ * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
+ * dead. Beyond that: hubs, nodes that somebody wants to send to, and PHX__DIAL_PICKS that each node picks for
+ * itself (target.c). The graph of picks is random: with 8 out of each it is connected but for a chance
+ * too small to see. With full_mesh 0 there are no picks: the host says who is linked. A node that has
+ * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
  * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
@@ -106,8 +107,8 @@ static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_targe
         return 1;
     if (d->links >= d->limits.max_links)
         return 0;
-    return d->targets.known <= dial_mesh(d) || dial_node(d, t->node)->wanted
-           || phx__dial_target_is_pick(&d->targets, t->node);
+    return phx__dial_target_in_mesh(&d->targets, t->node, dial_mesh(d))
+           || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
 /* When the next step of a target is due. */
@@ -590,18 +591,21 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Two bits: no more links; more nodes than a full mesh has. */
+/* Three bits: no more links; more nodes than links; more that can be reached. */
 static int dial_bounds(const struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1;
+    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
+           | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
 static void dial_relax(struct phx__dial *d, int before)
 {
-    int woken = phx__dial_target_wake_all(&d->targets, dial_mesh(d));
+    int held = before & ~dial_bounds(d);
 
-    if (!woken && (before & ~dial_bounds(d)) == 0)
+    /* Without memory for some they are looked for again. */
+    if ((held == 0 && d->targets.known > dial_mesh(d))
+        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
@@ -853,13 +857,19 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 
 void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int was = dial_node(d, node)->reachable;
+    struct phx__dial_target *t;
+    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0)
+    if (dial_node(d, node)->target == 0 || was == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
-    if (dial_node(d, node)->linked || t == NULL || was == reachable)
+    d->targets.reachable += reachable ? 1u : UINT32_MAX;
+    if ((before & ~dial_bounds(d)) != 0)
+        dial_relax(d, before);
+    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
+            ? phx__dial_target_wake(&d->targets, node)
+            : phx__dial_target_of(&d->targets, node);
+    if (dial_node(d, node)->linked || t == NULL)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);

@@ -2,7 +2,6 @@
 #ifndef PHX_DIAL_DIAL_H
 #define PHX_DIAL_DIAL_H
 #include "dial/slot.h"
-#include "dial/rate.h"
 #include "dial/start.h"
 #include "dial/target.h"
 

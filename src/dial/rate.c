@@ -14,7 +14,7 @@
  * A dial that leads to a node is given back to its host and to all together: a victim is no node, and 400
  * processes of one machine that start again, at new ports, need not wait. Hubs are the user's word and have
  * no rate. */
-#include "dial/rate.h"
+#include "dial/addr.h"
 
 static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };

@@ -153,6 +153,11 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
+int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+{
+    return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
+}
+
 struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
@@ -171,10 +176,8 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    if (ts->known > mesh)
-        return 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT)
+        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
     return ts->latent < before;
 }
@@ -195,6 +198,8 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
+    ts->reachable -= ts->nodes[node].reachable;
+    ts->nodes[node].reachable = 0;
     if (t == NULL) {
         ts->latent--;
     } else {

@@ -46,6 +46,7 @@ struct phx__dial_targets {
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
+    uint32_t reachable;            /* nodes that have addresses and a route */
     uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
@@ -77,9 +78,11 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
 /* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
 PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
                                           const struct phx__dial_target *t);
+/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* If all known nodes may be dialled again: makes the targets that were put off. 1 if there were any. */
+/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
 PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif

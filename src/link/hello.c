@@ -12,8 +12,7 @@
  * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
  * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
  * by the node, in `judge`. */
-#include "link/hello.h"
-#include "link/out.h"
+#include "link/state.h"
 
 /* ---- Proofs */
 

@@ -79,7 +79,11 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
 /* Keeps these bytes for the next read. */
 static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const uint8_t *p, size_t size)
 {
-    if (size == 0 || size > in->stash_capacity) {
+    if (s->resumed.at != NULL && size > 0) { /* they stand in it, and what is before them is done */
+        in->stash = s->resumed.at;
+        in->stash_capacity = s->resumed.size;
+        s->resumed.at = NULL;
+    } else if (size == 0 || size > in->stash_capacity) {
         uint8_t *grown = size > 0 ? phx__mem_get(s->mem, size) : NULL;
 
         if (size > 0 && grown == NULL)
@@ -89,17 +93,9 @@ static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const ui
         in->stash_capacity = (uint32_t)size;
     }
     if (size > 0)
-        memcpy(in->stash, p, size);
+        memmove(in->stash, p, size);
     in->stash_size = (uint32_t)size; /* less than a frame */
     return 0;
-}
-
-/* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
-static int link_nonsense(struct phx__link *l, const uint8_t *p, size_t size)
-{
-    if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
-        l->end.why = "it speaks TLS, which is not spoken here";
-    return PHX_EPROTO;
 }
 
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
@@ -110,8 +106,12 @@ static int link_frames(struct phx__link_set *s, struct phx__link *l, const uint8
         size_t used;
         int got = phx__wire_parse(p, size, &f, &used);
 
-        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST))
-            return link_nonsense(l, p, size);
+        if (got < 0 || (l->state != PHX__LINK_UP && used > LINK_HELLO_MOST)) {
+            /* A handshake of TLS begins with these two bytes; worth a word, since it is an easy mistake. */
+            if (l->state == PHX__LINK_HELLO && l->tls == NULL && size > 1 && p[0] == 0x16 && p[1] == 3)
+                l->end.why = "it speaks TLS, which is not spoken here";
+            return PHX_EPROTO;
+        }
         if (got == 0) {
             if (used >= LINK_STRIDE_LEAST)
                 l->in.stride = (uint32_t)used;
@@ -213,18 +213,21 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
     return err;
 }
 
-/* Goes on with frames that were held. They move out of the way of what must be held again. */
+/* Goes on with frames that were held. Their memory is the set's meanwhile, as the link may be closed, and it
+ * takes in what must be held again. */
 static int link_resume(struct phx__link_set *s, struct phx__link *l)
 {
-    uint8_t *data = l->in.stash;
-    uint32_t size = l->in.stash_size, capacity = l->in.stash_capacity;
+    uint32_t size = l->in.stash_size;
     int err;
 
+    s->resumed.at = l->in.stash;
+    s->resumed.size = l->in.stash_capacity;
     l->in.stash = NULL;
     l->in.stash_size = l->in.stash_capacity = 0;
     l->in.held = 0;
-    err = link_frames(s, l, data, size);
-    phx__mem_put(s->mem, data, capacity);
+    err = link_frames(s, l, s->resumed.at, size);
+    phx__mem_put(s->mem, s->resumed.at, s->resumed.size);
+    s->resumed.at = NULL;
     return err;
 }
 

@@ -1,8 +1,6 @@
 /* link.h - the life of a link, and what comes in on it. */
 #ifndef PHX_LINK_LINK_H
 #define PHX_LINK_LINK_H
-#include "link/hello.h"
-#include "link/out.h"
 #include "link/state.h"
 
 /* Makes *l (zeroed; slot, dialer and secure set) from a handle. state: DIALING or HELLO. PHX_ENOMEM. */

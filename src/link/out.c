@@ -9,7 +9,7 @@
  * are *news*, which stay in order, give way to all other control frames, and share the stream with data half
  * and half. Routing asks for room before it advertises: we pass on half of what a receiver takes from one
  * link (link.c), so that it does not rest, with our data behind the news. */
-#include "link/out.h"
+#include "link/state.h"
 
 /* Data committed to a stream ahead of control frames is at first PHX__LINK_AHEAD, two fragments: little
  * enough to pass in 0.1 ms at 10 Gbit/s. A stream that takes all that it is offered is offered twice as much

@@ -229,17 +229,6 @@ long phx__link_place_recv(struct phx__link_set *s, struct phx__link *l, uint8_t 
     return place_received(s, l, s->os->recv(s->os->world, l->handle, to, size), size);
 }
 
-/* The rest of a payload whose place was overtaken. */
-static int place_throw_away(struct phx__link_set *s, struct phx__link *l)
-{
-    size_t room = l->place.open.size - l->place.open.got;
-    long n = phx__link_place_recv(s, l, s->scratch, room < s->scratch_size ? room : s->scratch_size);
-
-    if (n > 0)
-        (void)place_fill(s, l, (size_t)n);
-    return n < 0 ? (int)n : 0;
-}
-
 /* Reads on in place, and beyond. An empty place is no frame's, and only says where guesses begin. The caller
  * holds the block of the message, which may be over before. If a guess is wrong, what came is gathered, in a
  * block that may be an eighth larger. Near the limit there may be no room for that, and the link would be
@@ -294,8 +283,12 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
     *done = open->block != NULL || (l->in.stash_size == 0 && place_expects(s, l));
     if (!*done)
         return 0;
-    if (open->size > 0 && !phx__buf_place_is_open(open))
-        return place_throw_away(s, l);
+    if (open->size > 0 && !phx__buf_place_is_open(open)) { /* overtaken: the rest is thrown away */
+        long n = phx__link_place_recv(s, l, s->scratch, PHX__MIN(open->size - open->got, s->scratch_size));
+        if (n > 0)
+            (void)place_fill(s, l, (size_t)n);
+        return n < 0 ? (int)n : 0;
+    }
     block = phx__buf_block_hold(open->block);
     err = place_read_on(s, l, left, out);
     phx__buf_block_drop(block); /* before another large message begins, and wants one like it */

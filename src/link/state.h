@@ -142,6 +142,12 @@ struct phx__link_ops {
 
 #define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -157,6 +163,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
@@ -169,6 +176,41 @@ struct phx__link_set {
     uint64_t named;  /* the same for names, which count against its link, but not against the rate of all */
     uint64_t os_calls, frames_in, frames_out, bytes_in, bytes_out;
 };
+
+/* ---- out.c: what leaves a link: control frames first, then data that is pulled from the post */
+
+#define PHX__LINK_AHEAD (2 * PHX__FRAGMENT) /* l->out.ahead begins with it */
+/* A writer with room for a control frame of at most size bytes; control_end queues it. 0, or why not. */
+PHX_PRIVATE int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                      struct phx__writer *w);
+PHX_PRIVATE int phx__link_out_control_end(struct phx__link_set *s, struct phx__link *l,
+                                          const struct phx__writer *w);
+PHX_PRIVATE size_t phx__link_out_queued(const struct phx__link *l); /* but for news, which give way */
+/* The news that were queued last have their reader pass so many claims: that is charged, too. */
+PHX_PRIVATE void phx__link_out_named(struct phx__link *l, uint64_t claims);
+/* How many bytes of news may be queued now; 0: ask again soon. More than that only for one large card. */
+PHX_PRIVATE size_t phx__link_out_room(const struct phx__link_set *s, const struct phx__link *l);
+/* Writes what waits, at most about `limit` bytes: 0, or why the link must close. l->out.full: the world takes
+ * no more now. l->out.dry: nothing is left. Neither: the limit was reached, there may be more. */
+PHX_PRIVATE int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t limit);
+/* Tries once to write control frames, without waiting for anything: for the last words of a link. */
+PHX_PRIVATE void phx__link_out_try(struct phx__link_set *s, struct phx__link *l);
+
+/* ---- hello.c: how a link comes up: three messages, each side proving that it has the key */
+
+/* The keys have changed. The cluster's name, which must stay where it is. */
+PHX_PRIVATE void phx__link_hello_rekey(struct phx__link_set *s);
+PHX_PRIVATE void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster);
+
+/* The dial has succeeded: says HELLO. 0 or why not (then close it), as of the others here. */
+PHX_PRIVATE int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l);
+/* Gives a link over TLS its engine. */
+PHX_PRIVATE int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l);
+/* A frame on a link that is not up. */
+PHX_PRIVATE int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l,
+                                      const struct phx__frame *f);
+/* A parked link may go on. */
+PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l);
 
 /* ---- place.c: large fragments that are read straight into the message they belong to */
 

@@ -90,17 +90,6 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
     rest->at[rest->count++] = mine;
 }
 
-/* What does not fit into a card, e.g. after a hostile one cut ours, is given up, and the application told. */
-static void names_give_up(struct phx__names *n, uint32_t winner)
-{
-    struct phx__names_of *own = &n->of[PHX__SELF];
-
-    for (uint32_t i = PHX__CARD_CLAIMS; i < own->count; i++)
-        names_lose(n, own->at[i].first, own->at[i].last, winner);
-    if (own->count > PHX__CARD_CLAIMS)
-        own->count = PHX__CARD_CLAIMS;
-}
-
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
 static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
@@ -124,7 +113,10 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     PHX_ASSERT(n->conflict_count <= n->conflict_capacity && rest.count <= rest.capacity);
     phx__mem_put(n->mem, own->at, own->capacity * sizeof *own->at);
     *own = rest;
-    names_give_up(n, node);
+    /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
+    for (i = PHX__CARD_CLAIMS; i < own->count; i++)
+        names_lose(n, own->at[i].first, own->at[i].last, node);
+    own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
 
@@ -136,8 +128,7 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     uint32_t gaps = 0;
 
     for (; i < own->count && own->at[i].first <= last; i++) {
-        if (first < own->at[i].first)
-            gaps++;
+        gaps += first < own->at[i].first;
         if (own->at[i].last >= last)
             return gaps;
         first = own->at[i].last + 1;
@@ -215,8 +206,7 @@ static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uin
 static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
     phx__wire_route_claim(card, i, out);
-    if (out->epoch > NAMES_EPOCH_TOP)
-        out->epoch = NAMES_EPOCH_TOP;
+    out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
 /* Cards come again for other reasons than names, such as a new address. */
@@ -376,8 +366,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
 
     if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
         return;
-    rest = &of->at[PHX__NAMES_DEAD];
-    for (; of->count > PHX__NAMES_DEAD + 1; of->count--) {
+    for (rest = &of->at[PHX__NAMES_DEAD]; of->count > PHX__NAMES_DEAD + 1; of->count--) {
         const struct phx__claim *last = &of->at[of->count - 1];
         rest->last = rest->last > last->last ? rest->last : last->last;
         rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;

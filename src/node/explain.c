@@ -35,16 +35,6 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
-static void explain_names(struct phx__text *t, const phx *p, uint32_t node)
-{
-    const struct phx__names_of *of = phx__node_names(p, node);
-
-    for (uint32_t i = 0; i < of->count && i < EXPLAIN_MANY; i++)
-        phx__node_text_put(t, "names: %u-%u\n", of->at[i].first, of->at[i].last);
-    if (of->count > EXPLAIN_MANY)
-        phx__node_text_put(t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
-}
-
 static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
@@ -139,6 +129,7 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
+    const struct phx__names_of *of;
     struct phx_node n;
     uint32_t i;
 
@@ -149,7 +140,11 @@ int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
-    explain_names(&t, p, i);
+    of = phx__node_names(p, i);
+    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++)
+        phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
+    if (of->count > EXPLAIN_MANY)
+        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
     if (i != PHX__SELF) {
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);

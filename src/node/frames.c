@@ -185,8 +185,7 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
             lines += phx__route_dest(&p->route, end) != NULL;
         flags = (reply ? (int)PHX__SUMMARY_REPLY : 0) | (end < p->ids.size ? (int)PHX__SUMMARY_MORE : 0);
         l->summary.asked |= !reply;
-        start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0);
-        for (; node < end; node++) {
+        for (start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0); node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             if (d != NULL)
                 phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],

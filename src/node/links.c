@@ -361,8 +361,7 @@ static void links_accept(phx *p, int listener)
         } else if (err == PHX_EMFILE && links_make_room(p))
             err = 0;
     }
-    if (err == 0 && i == LINKS_ACCEPTS)
-        p->step.more = 1;
+    p->step.more |= err == 0 && i == LINKS_ACCEPTS;
     if (err == PHX_EMFILE || err == PHX_ENOMEM) {
         phx__node_log(p, PHX_LOG_WARN, "listener paused: %s", phx_strerror(err));
         links_pause(p, at, p->now + LINKS_PAUSE);

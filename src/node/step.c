@@ -125,8 +125,7 @@ static void step_wait(phx *p)
         phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
-    if (n == STEP_READY_MOST)
-        p->step.more = 1;
+    p->step.more |= n == STEP_READY_MOST;
 }
 
 static void step_given(phx *p, const struct pollfd *fds, int n)
@@ -350,14 +349,6 @@ static void step_settle(phx *p)
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-static void step_watch_spares(phx *p)
-{
-    if (p->mem.spare_bytes == 0 || phx__timer_at(&p->timers, p->step.spare_timer) != UINT64_MAX)
-        return;
-    p->step.spare_uses = p->mem.spare_uses;
-    phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
-}
-
 static void step_timer(phx *p, int kind, uint32_t arg)
 {
     uint32_t forgotten;
@@ -395,8 +386,7 @@ static void step_timers(phx *p)
         step_timer(p, kind, arg);
         step_tell_log(p);
     }
-    if (i == STEP_TIMERS)
-        p->step.more = 1;
+    p->step.more |= i == STEP_TIMERS;
 }
 
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
@@ -500,7 +490,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (p->links.writer_count > 0)
         phx__node_links_write(p);
     phx__node_links_sweep(p);
-    step_watch_spares(p);
+    if (p->mem.spare_bytes > 0 && phx__timer_at(&p->timers, p->step.spare_timer) == UINT64_MAX) {
+        p->step.spare_uses = p->mem.spare_uses;
+        phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
+    }
     step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;

@@ -595,9 +595,9 @@ static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t 
     struct phx__message m;
 
     phx__post_flow_message(o, index, &m);
+    box_end(p, &m, result); /* the outcome holds the host's memory, the flow does not any more */
     for (uint32_t i = index; i < index + span; i++)
         phx__post_flow_withdraw(o, i);
-    box_end(p, &m, result);
     phx__post_box_landed(p, m.box);
 }
 
@@ -667,8 +667,7 @@ static int box_find(struct phx__post *p, uint64_t token, struct phx__token_at *a
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
-        peer = phx__post_sched_find(p, at->node);
-        if (peer != NULL && (box_is_there(&peer->out, at, token)
+        if ((peer = phx__post_sched_find(p, at->node)) != NULL && (box_is_there(&peer->out, at, token)
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }

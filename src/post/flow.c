@@ -553,6 +553,8 @@ void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
     o->bytes -= flow_frame_size(r);
     o->gone++;
     r->gone = 1;
+    phx__buf_block_drop(r->body);
+    r->body = NULL;
 }
 
 void phx__post_flow_sweep(struct phx__flow_out *o)
@@ -569,8 +571,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         struct phx__flow_record *r = phx__post_flow_at(o, i);
 
         if (r->gone) {
-            phx__buf_block_drop(r->head);
-            phx__buf_block_drop(r->body);
+            phx__buf_block_drop(r->head); /* the body is dropped already */
             continue;
         }
         if (keep != i) {

@@ -104,9 +104,9 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
 static int recv_never_fits(const struct phx__post *p, size_t size)
 {
     const size_t each = sizeof(struct phx__queued) + sizeof(struct phx__block) + sizeof(struct phx__outcome);
-    size_t mail = p->pending.bytes + p->pending.count * each + p->transit.bytes + p->recv.bytes;
 
-    return !phx__mem_could_hold_mail(p->mem, size, mail);
+    return !phx__mem_could_hold_mail(p->mem, size, p->pending.bytes + p->pending.count * each
+                                                       + p->transit.bytes + p->recv.bytes);
 }
 
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
@@ -472,19 +472,10 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
-/* Where the line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-static uint32_t recv_hop(struct phx__post *p, const struct phx__frame *f, const struct phx_id *id)
-{
-    uint32_t node = phx__id_find(p->ids, id), generation;
-
-    if (node == PHX__SELF || node == PHX__NONE)
-        return node;
-    return p->limits.relay && f->hops > 1 ? p->ops.next(p->ops.ctx, node, &generation) : PHX__NONE;
-}
-
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    uint32_t hop[PHX__CAST_LINES], i, k;
+    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
+    uint32_t hop[PHX__CAST_LINES], i, k, generation;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
@@ -495,7 +486,10 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
-        hop[i] = recv_hop(p, f, &d.target);
+        hop[i] = phx__id_find(p->ids, &d.target);
+        if (hop[i] != PHX__SELF && hop[i] != PHX__NONE)
+            hop[i] = !p->limits.relay || f->hops <= 1 ? PHX__NONE
+                                                      : p->ops.next(p->ops.ctx, hop[i], &generation);
         p->counters.dropped += hop[i] == PHX__NONE;
     }
     for (i = 0; i < c.count; i++) {

@@ -141,12 +141,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         || phx__route_table_advertise(&r->table, d, j, &word) != 0)
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
-    memset(e, 0, sizeof *e);
-    e->id = r->ids->at[v];
-    e->incarnation = d->incarnation;
-    e->seq = d->seq;
-    e->hops = d->hops;
-    e->card_version = d->card_version;
+    *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
+                              .hops = d->hops, .card_version = d->card_version };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -350,8 +346,7 @@ static void advert_beat_shrunk(struct phx__route *r)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
         }
     }
-    r->lost.count = 0;
-    r->lost.naming = 0;
+    r->lost.naming = r->lost.count = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)

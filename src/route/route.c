@@ -162,8 +162,7 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
         route_changed(r, node);
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
-    if (!is || hops > d->hops)
-        r->pace.urgent = 1;
+    r->pace.urgent |= !is || hops > d->hops;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -418,11 +417,12 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
         return;
-    if (phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
         n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
     r->pace.look = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
@@ -604,8 +604,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
-        n->disagreed = 0;
-        n->summary_wait = 0;
+        n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
         n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + ROUTE_QUIET);
@@ -704,7 +703,10 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--; /* other losses of this flush are not named */
+    r->pace.shrunk--;
+    for (uint32_t i = 0; i < r->lost.count; i++)
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr]))
+            r->lost.at[i--] = r->lost.at[--r->lost.count];
     return 0;
 }
 
@@ -849,8 +851,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    for (uint32_t i = 0; i < r->nbr_count; i++)
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
+    }
     phx__route_table_clear(&r->table, node);
     r->known--;
 }

@@ -68,10 +68,10 @@ same "$status" 1 'an exit without init, which others have called'
 
 run -k $fork --hosts a,b,c,d sh -c 'echo answer; exit $((PMI_RANK == 2 ? 3 : 0))'
 same "$status" 3 '-k: the worst status'
-same "$(tr '\n' ' ' < "$work/out")" 'a,b,d (3) answer c (1) status 3 answer ' '.. equal answers together'
+same "$(cat "$work/out")" 'a,b,c,d: answer' '.. equal answers together'
 run -k --json $fork --hosts a,b sh -c 'echo "a \"quote\""'
-same "$(tr -d ' \n' < "$work/out")" \
-    '[{"hosts":["a","b"],"status":0,"output":"a\"quote\"\u000a"}]' '.. as JSON'
+same "$(cat "$work/out")" '{"hosts":["a","b"],"status":0,"stdout":"a \"quote\"\n","stderr":""}' \
+    '.. as JSON'
 
 # ---- Kills
 

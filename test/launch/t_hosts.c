@@ -195,6 +195,44 @@ static void test_slurm(void)
     refused(SLURM, "", "4", "SLURM_JOB_NODELIST:1:1: no host is named");
 }
 
+static void folds(const char *text, const char *want)
+{
+    struct la_text t = { 0 };
+    const char *names[64];
+    char why[LA_TEXT];
+    struct la_hosts h, back;
+    uint32_t i, same;
+
+    check(read_hosts(&h, LIST, text, NULL, why) == 0, "%s", why);
+    for (i = 0; i < h.count; i++)
+        names[i] = h.list[i].name;
+    la_hosts_fold(&t, names, h.count);
+    check(read_hosts(&back, LIST, t.at, NULL, why) == 0, "%s: %s", t.at, why);
+    for (i = same = 0; i < h.count && i < back.count; i++)
+        same += strcmp(h.list[i].name, back.list[i].name) == 0;
+    ok(strcmp(t.at, want) == 0 && same == h.count && back.count == h.count, "%s folds to %s", text, t.at);
+    la_text_free(&t);
+    la_hosts_free(&h);
+    la_hosts_free(&back);
+}
+
+/* Goal: names are folded as Slurm prints them, and unfold to the same ones. */
+static void test_folds(void)
+{
+    folds("r1n1,r1n2,r2n1", "r1n[1-2],r2n1");
+    folds("n3,n1,n2", "n[3,1-2]");
+    folds("n01,n02,n3", "n[01-02,3]");
+    folds("n9,n10,n11", "n[9-11]");
+    folds("n09,n10,n11", "n[09-11]");
+    folds("n09,n010", "n[09,010]");
+    folds("n99,n100", "n[99-100]");
+    folds("a,b,c", "a,b,c");
+    folds("n1-eth,n2-eth,n3", "n[1-2]-eth,n3");
+    folds("n1,n3,n1", "n[1,3,1]");
+    folds("n12345678901,n12345678902", "n12345678901,n12345678902");
+    folds("7,8", "[7-8]");
+}
+
 static void test_pbs(void)
 {
     gives(PBS, "a\na\nb\nb\n", NULL, "a:2 b:2");
@@ -244,6 +282,7 @@ int main(void)
     test_gateways();
     test_many_gateways();
     test_slurm();
+    test_folds();
     test_pbs();
     test_hostile();
     return test_end();

@@ -479,6 +479,10 @@ static void test_warnings(void)
     ok(read_line(&o, "-n 4 --hosts a:2,b:2 ./p", NULL, why) == 0 && o.warnings.count == 0,
        "else there is none");
     la_options_free(&o);
+    ok(read_line(&o, "-v --hosts a,b,c ./p", NULL, why) == 0 && o.warnings.count == 1
+           && strcmp(o.warnings.at[0], "degree 2, the least that holds 4 hosts in 2 levels; depth 2") == 0,
+       "-v says the degree and why");
+    la_options_free(&o);
 }
 
 /* ---- Nonsense ---------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* t_tree.c - the tree of agents: every operation against a model, exact counts, and agents that die. */
+#include "test.h"
 #include "tree_net.h"
 
 static struct la_tree_stats stats_of(const struct net *n, uint32_t agent)
@@ -188,6 +189,40 @@ static void test_differ(void)
     net_free(n);
 }
 
+static void test_jobs(void)
+{
+    /* Goal: a job that runs beside the first one has its own numbers, and leaves nothing behind. Method: 20
+     * agents in ten operations; a second job on half of them does five barriers meanwhile, and ends. */
+    struct net *n = net_new(20, 3, 1, 0, 6);
+    struct la_coll c = { 78, 0, LA_BARRIER, 0, 0, 0 };
+    uint32_t i, bad = 0, in[20] = { 0 };
+
+    n->operations = 10;
+    for (i = 0; i < 20; i++) {
+        bad += la_tree_job(n->a[i].tree, 78) != 0;
+        if (i % 2)
+            bad += la_tree_out(n->a[i].tree, 78, 0) != 0;
+    }
+    do {
+        for (i = 0; i < 20; i += 2)
+            if (in[i] == n->a[i].ups[3] && in[i] < 5) {
+                c.number = in[i]++;
+                bad += la_tree_enter(n->a[i].tree, &c, NULL, 0) != 0;
+            }
+    } while (net_step(n));
+    for (i = 0; i < 20; i += 2)
+        bad += n->a[i].ups[3] != 5;
+    ok(bad == 0 && n->wrong == 0 && net_is_through(n), "both get through");
+    c.number = 5;
+    for (i = 0; i < 20; i++)
+        la_tree_job_end(n->a[i].tree, 78);
+    ok(la_tree_enter(n->a[0].tree, &c, NULL, 0) == PHX_EINVAL, "it is over");
+    c.job = NET_JOB;
+    c.number = 11;
+    ok(la_tree_enter(n->a[0].tree, &c, NULL, 0) == PHX_EINVAL, "an operation out of turn");
+    net_free(n);
+}
+
 static void test_abort(void)
 {
     /* Goal: without go_on a lost parent is the end at once; a lost child holds the operation open. */
@@ -256,6 +291,43 @@ static void test_deaths(uint32_t seeds)
        (unsigned)seeds, (unsigned)wrong, (unsigned)lost, stuck, cut);
 }
 
+static void test_nonsense(void)
+{
+    /* Goal: whatever a neighbour sends, the tree says nonsense or goes on, and nothing else happens.
+     * Method: messages of each type with random bytes, and true ones with one byte changed, to the root,
+     * an inner agent and a leaf. */
+    uint32_t seed, i, k, bad = 0, refused = 0;
+
+    for (seed = 0; seed < 60; seed++) {
+        struct net *n = net_new(13, 3, 1, (int)(seed & 1), seed);
+        n->operations = 3;
+        for (i = 0; i < 300; i++) {
+            static const uint32_t to[] = { 0, 1, 12 }, from[] = { 1, 2, 9, 0 };
+            unsigned char bytes[64];
+            uint32_t size = net_draw(n, 65), type = net_draw(n, 18), w = net_draw(n, 3);
+            int err;
+            for (k = 0; k < size; k++)
+                bytes[k] = (unsigned char)(net_draw(n, 2) ? net_draw(n, 14) : net_draw(n, 256));
+            if (net_draw(n, 2) && size > 0)
+                bytes[0] = NET_JOB;
+            err = la_tree_recv(n->a[to[w]].tree, net_draw(n, 4) ? from[w] : net_draw(n, 15), type, bytes,
+                               size);
+            bad += err != 0 && err != PHX_EPROTO;
+            refused += err != 0;
+            (void)net_step(n);
+        }
+        while (n->q_count > 0 && n->q[0].head != NULL) { /* true ones, one byte changed */
+            struct net_message *m = n->q[0].head;
+            if (m->size > 0)
+                m->data[net_draw(n, (uint32_t)m->size)] ^= (unsigned char)(1u << net_draw(n, 8));
+            (void)la_tree_recv(n->a[n->q[0].to].tree, n->q[0].from, m->type, m->data, m->size);
+            net_drop(&n->q[0]);
+        }
+        net_free(n);
+    }
+    ok(bad == 0 && refused > 1000, "refused: %u", refused);
+}
+
 int main(int argc, char **argv)
 {
     test_barrier();
@@ -265,7 +337,9 @@ int main(int argc, char **argv)
     test_keys();
     test_out();
     test_differ();
+    test_jobs();
     test_abort();
+    test_nonsense();
     test_deaths(argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 150);
     return test_end();
 }

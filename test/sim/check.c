@@ -566,10 +566,9 @@ static size_t queued_bytes(const struct phx__post *post, size_t *held)
         }
     }
     for (i = 0; i < post->node_capacity; i++)
-        for (k = 0; post->nodes[i].peer != NULL && k < post->nodes[i].peer->out.count; k++) {
-            const struct phx__flow_record *r = phx__post_flow_at(&post->nodes[i].peer->out, k);
-            sum += r->gone ? 0 : phx__post_flow_payload(r); /* gone: withdrawn, and not swept yet */
-        }
+        for (k = 0; post->nodes[i].peer != NULL && k < post->nodes[i].peer->out.count; k++)
+            if (!phx__post_flow_at(&post->nodes[i].peer->out, k)->gone) /* withdrawn, and not swept yet */
+                sum += phx__post_flow_payload(phx__post_flow_at(&post->nodes[i].peer->out, k));
     return sum;
 }
 

@@ -376,7 +376,7 @@ const struct story detect_stories[] = {
     { "heartbeats", "what watching costs in the stable state", 64, 4, 1024, heartbeats, NULL },
     { "false_alarms", "hosts stall, links flap, messages are late", 100, 8, 200, false_alarms, NULL },
     { "computing", "a host computes for a minute, announced and not", 8, 3, 64, computing, NULL },
-    { "too_large", "a message that the memory of its receiver can never hold", 3, 2, 16, tell_too_large, NULL },
+    { "too_large", "a message that its receiver's memory can never hold", 3, 2, 16, tell_too_large, NULL },
     { "slow", "a host takes 1 ms for each of more messages than it can take", 13, 2, 64, tell_slow, NULL },
     { "slow_fast", "the same with 0.3 ms and the fast preset", 5, 2, 64, tell_slow_fast, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }

@@ -1,7 +1,7 @@
 /* large.c - the story of a message that its receiver's memory can never hold. */
 
-/* Host 1 sends 3 MiB to host 0, which may have 2 MiB, and a hundred small messages behind it to the same name.
- * The large one ends as PHX_ETOOBIG, once, and all the others arrive. (promises 61, 67) */
+/* Host 1 sends 3 MiB to host 0, which may have 2 MiB, and a hundred small messages behind it to that name.
+ * Then the large one ends as PHX_ETOOBIG, once, and all the others arrive. (promises 61, 67) */
 #include "story.h"
 
 #include <stdlib.h>

@@ -726,7 +726,10 @@ void tell_launch_large(struct sim *s)
     double memory, small = exchange_time(s, hosts * 640 / 2048, &memory), large;
 
     large = exchange_time(s, hosts, &memory);
-    bar(s, "launch exchange of all hosts / of a third", large / small, 2);
+    if (hosts == 2048)
+        bar(s, "launch exchange of 2,048 hosts / of 640", large / small, 2);
+    else
+        figure(s, "launch exchange of all hosts / of a third", large / small);
     bar(s, "launch memory of an agent of all beyond store and core, KiB", memory, 1024);
     figure(s, "launch exchange of all hosts s", large);
 }

@@ -483,6 +483,7 @@ const struct story stories[] = {
       launch_world },
     { "launch_large", "an exchange on a third of the hosts, and on all", 205, 33, 2049, tell_launch_large,
       launch_world },
+    { "launch_chaos", "agents die while operations are under way", 40, 4, 60, tell_launch_chaos, NULL },
     { "tree", "links only where a tree has them", 64, 2, 400, tell_tree, NULL },
     { "orphans", "the head of three leaves dies, and they go to its parent", 40, 40, 40, tell_orphans, NULL },
     { "crash_loop", "processes with many names die one after the other", 5, 5, 5, tell_crash_loop,

@@ -27,6 +27,9 @@ void tell_launch_start(struct sim *s);
 void tell_launch_large(struct sim *s);
 void launch_world(struct world_options *o);
 
+/* Told in launch_chaos.c. */
+void tell_launch_chaos(struct sim *s);
+
 /* Told in tree.c. */
 void tell_tree(struct sim *s);
 void tell_orphans(struct sim *s);

@@ -36,8 +36,8 @@ struct rig {
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
-    struct phx_address said[64][4]; /* by node: what phx__dial_set_addrs was last told */
-    uint32_t said_count[64];
+    struct phx_address said[128][4]; /* by node: what phx__dial_set_addrs was last told */
+    uint32_t said_count[128];
 };
 
 static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)

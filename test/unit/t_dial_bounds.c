@@ -73,6 +73,57 @@ static void test_give_way(void)
     rig_free(r);
 }
 
+static void test_dead_beyond(void)
+{
+    /* Goal: the dead, however many are known, do not keep those that can be reached from a full mesh (promise
+     * 40); above max_links of these the picks do, and when some are lost the mesh is full again. Method:
+     * 40 dead ones and 15 that are reached through others, max_links 20, with and without ops.addresses. */
+    int late, i, linked;
+
+    for (late = 0; late < 2; late++) {
+        struct rig *r = rig_new(20, 64, 62);
+        uint32_t node[25];
+
+        r->d.targets.addresses = late ? rig_addresses : NULL;
+        r->d.targets.ctx = (phx *)r;
+        r->refuse = PHX_ETIMEDOUT;
+        for (i = 0; i < 40; i++)
+            rig_known(r);
+        rig_pass(r, 60 * SECOND);
+        r->refuse = 0;
+        for (i = 0; i < 25; i++) {
+            struct phx_address a;
+
+            node[i] = rig_node(r);
+            a = v4(node[i], 7000);
+            check(rig_says(r, node[i], &a, 1) == 0, "addresses");
+            phx__dial_route(&r->d, node[i], i < 15);
+        }
+        for (linked = 0; r->dials < 100000 && rig_wait(r) < 120 * SECOND;) {
+            if (r->last.expect >= node[0] && r->last.expect < node[15]) {
+                linked++;
+                rig_up(r, r->last.slot, r->last.expect);
+            } else {
+                rig_fail(r, r->last.slot, PHX_EREFUSED);
+            }
+            if (linked == 15)
+                break;
+        }
+        ok(linked == 15, "%d of 15 are linked", linked);
+        for (i = 0; i < 15; i++)
+            phx__dial_down(&r->d, node[i]);
+        for (i = 15; i < 25; i++)
+            phx__dial_route(&r->d, node[i], 1);
+        rig_check(r);
+        for (i = 18; i < 25; i++)
+            phx__dial_route(&r->d, node[i], 0);
+        for (i = 0; i < 25; i++)
+            linked += phx__dial_target_in_mesh(&r->d.targets, node[i], 20);
+        ok(linked == 15 + 18, "%d of 18 may be dialled", linked - 15);
+        rig_free(r);
+    }
+}
+
 /* Runs an hour in which all dials fail at once; how many different nodes were dialled. */
 static uint32_t count_dialled(struct rig *r, uint8_t *seen, uint32_t size)
 {
@@ -434,6 +485,7 @@ int main(void)
 
     test_max_dials();
     test_give_way();
+    test_dead_beyond();
     test_max_links();
     test_full_mesh();
     test_crossing();

@@ -11,6 +11,7 @@
 #include "phoenix.h"
 #endif
 #include <string.h>
+#include <sys/socket.h>
 
 static struct {
     uint64_t now;
@@ -219,6 +220,59 @@ static void send_next(const void *data, size_t size, void *arg)
     phx_free(world.host);
 }
 
+static struct {
+    int running, released, within;
+    uint64_t next; /* what a release cancels */
+} cancels;
+
+static void cancel_more(const void *data, size_t size, void *arg)
+{
+    (void)data, (void)size, (void)arg;
+    cancels.released++;
+    cancels.within += cancels.running;
+    (void)phx_cancel(world.host, cancels.next--);
+}
+
+static void test_release_cancels(void)
+{
+    /* Goal: the host's memory of a message that is cancelled comes back in the next step, never within
+     * phx_cancel, though the record of it is swept later; and release may cancel others. Method: a peer that
+     * does not step, so that most of what is sent waits. */
+    static char bytes[50000];
+    struct iovec iov = {bytes, sizeof bytes};
+    struct phx_outgoing m = {7, 0, 0, 0, 0, &iov, 1, cancel_more, NULL};
+    phx *all[2];
+    int ends[2], i, cancelled = 0, late = 0;
+
+    begin();
+    memset(&cancels, 0, sizeof cancels);
+    all[0] = world.host = node();
+    all[1] = node();
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "a pair"); /* whose buffers are small */
+    ok(phx_assume(all[1], 7, 7) == 0 && phx_adopt(all[0], ends[0], 1) == 0
+           && phx_adopt(all[1], ends[1], 0) == 0 && knows(all, 2, all[0], 7),
+       "two nodes");
+    do
+        m.token++;
+    while (m.token < 1000 && phx_sendv(all[0], &m) == 0);
+    cancels.next = m.token / 2;
+    steps(all, 1, 50);
+    for (i = 1; i < 20; i++) {
+        int before = cancels.released;
+        cancels.running = 1;
+        cancelled += phx_cancel(all[0], m.token - (uint64_t)i) == 0;
+        cancels.running = 0;
+        steps(all, 1, 3);
+        late += cancels.released == before;
+    }
+    ok(cancelled == 19 && cancels.within == 0 && late == 0, "%d cancelled, %d released within, %d late",
+       cancelled, cancels.within, late);
+    steps(all, 2, 3000);
+    ok(world.outcomes == (int)m.token - 1 && cancels.released == world.outcomes, "each was told once");
+    phx_free(all[0]);
+    phx_free(all[1]);
+}
+
 static void look_around(const void *data, size_t size, void *arg)
 {
     struct phx_link links[4];
@@ -388,6 +442,7 @@ int main(void)
     test_reborn();
     test_release();
     test_release_looks();
+    test_release_cancels();
     test_no_relay();
     return test_end();
 }

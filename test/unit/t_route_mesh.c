@@ -297,6 +297,33 @@ static void test_deaths(void)
     }
 }
 
+static void test_named_again(void)
+{
+    /* Goal: what is kept of losses is bounded by the neighbours. Method: one neighbour says again and again
+     * that it lost another; and a link is replaced again and again. */
+    struct world *w = &world;
+    struct host *h = &w->host[0];
+    struct phx__beat b;
+    uint32_t i;
+
+    (void)mesh_clique(w, 4);
+    check(world_settle(w, 20, RIGHT_ALL) >= 0, "a mesh");
+    memset(&b, 0, sizeof b);
+    b.around = 1;
+    b.lost = phx__id_hash(&h->ids.at[host_node(h, 2)]);
+    for (i = 0; i < 1000; i++)
+        phx__route_beat(&h->route, host_node(h, 1), &b, 1, w->now);
+    ok(phx__route_nbr(&h->route, host_node(h, 1))->gap.count == 1, "a loss that is named again is one");
+    for (i = 0; i < 100; i++) {
+        world_link(w, 0, 3); /* in place of the old one */
+        world_run(w, 10 * PHX__MS);
+    }
+    ok(h->route.lost.count == 0 && h->route.pace.shrunk == 0, "nothing is kept of a link that was replaced");
+    world_cut(w, 0, 3);
+    ok(world_settle(w, 20, RIGHT_ALL) >= 0 && world_is_sound(w), "all is right");
+    ok(world_free(w), "freed");
+}
+
 /* In a chain the middle says of the first host, to that host alone, that it leads this life. */
 static void mesh_lie(struct world *w, uint64_t incarnation, uint32_t seq)
 {
@@ -349,6 +376,7 @@ int main(void)
     test_memory();
     test_clique();
     test_deaths();
+    test_named_again();
     test_lives();
     return test_end();
 }

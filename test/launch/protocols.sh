@@ -1,0 +1,46 @@
+#!/bin/sh
+# protocols.sh - programs of PMI-1, PMI-2, PMGR and nla.h under the real launcher, over every kind of stream.
+. "$(dirname "$0")/tap.inc"
+
+cc=${CC:-cc}
+for client in pmi1 pmi2 pmgr; do
+    $cc -std=c99 -O1 -I"$ROOT" -o "$work/$client" "$ROOT/test/launch/${client}_client.c" || exit 1
+done
+$cc -std=c99 -O1 -I"$ROOT" -o "$work/nla" "$ROOT/test/launch/nla_client.c" "$ROOT/extras/launch/nla.c" \
+    || exit 1
+
+# All ranks say that all was good, and nobody says anything else.
+good() { # name, ranks, options and program
+    name=$1 ranks=$2
+    shift 2
+    run --start fork -n "$ranks" "$@"
+    [ "$status" -eq 0 ] && [ "$(grep -c ': good$' "$work/out")" -eq "$ranks" ] && [ ! -s "$work/err" ]
+    ok $? "$name"
+}
+
+# Ten ranks end with this status, and the launcher says this.
+ends() { # name, status, pattern, options and program
+    name=$1 want=$2 pattern=$3
+    shift 3
+    run --start fork -n 10 "$@"
+    [ "$status" -eq "$want" ] && said "$pattern"
+    ok $? "$name"
+}
+
+five='--hosts a,b,c,d,e --degree 2'
+good 'PMI-1: all get all, 3 times, 900 bytes' 10 $five "$work/pmi1" all 3 900
+good 'PMI-1: names' 10 $five "$work/pmi1" names 3
+good 'PMI-1 over a port' 10 $five --pmi port "$work/pmi1" one 2
+good 'PMI-1 with the lazy cache' 10 $five --cache lazy "$work/pmi1" all 2 700
+good 'PMI-1 above the push limit' 10 $five --push-limit 2000 "$work/pmi1" all 3 700
+good 'PMI-1 on one host' 8 --hosts a "$work/pmi1" all 2
+good 'PMI-2: all get all' 10 $five "$work/pmi2" all 3
+good 'PMI-2 over a port' 10 $five --pmi port "$work/pmi2" one 2
+good 'PMGR: every operation' 10 $five --pmgr "$work/pmgr" 1000
+good 'nla.h: every operation, 10,000 bytes' 10 $five "$work/nla" all 1 10000
+good 'nla.h: a bulletin board' 10 $five "$work/nla" exchange 5
+good 'nla.h beside PMGR' 10 $five --pmgr "$work/nla" all 1 10
+ends 'PMI-1: abort' 7 'aborted with code 7' $five "$work/pmi1" one 1 1 abort:7
+ends 'PMGR: abort over another connection' 5 'code 5: told to' $five --pmgr "$work/pmgr" 8 abort:5
+ends 'nla.h: ranks that disagree' 1 'do not call the same' $five "$work/nla" ring 1 10 differ
+done_testing
