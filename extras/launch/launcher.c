@@ -151,13 +151,12 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     const unsigned char *data = c->data;
     size_t size = c->size;
     ssize_t n = 0;
-    int fd = -1;
+    int fd = -1, flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
 
     if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
-        fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (launch_file_is_new(la, name) ? O_TRUNC : 0),
-                  0666);
+        fd = open(name, flags | (launch_file_is_new(la, name) ? O_TRUNC : 0), 0666);
     while (fd >= 0 && size > 0 && (n = write(fd, data, size)) > 0) {
         data += n;
         size -= (size_t)n;

@@ -170,4 +170,12 @@ all=$(agents $launcher)
 kill -9 "$(ours | tail -1)"
 ended 137 'ranks that ignore TERM'
 
+# The grace is whole, however long nothing happened before.
+begun=$(now)
+run $fork -n 2 --hosts a,b --grace 1 \
+    sh -c '[ $PMI_RANK = 1 ] || { sleep 1.5; exit 3; }
+        trap "sleep 0.4; echo heeded; exit 0" TERM; while :; do sleep 0.05; done'
+same "$status" 3 'a rank that takes its time after TERM'
+same "$(cat "$work/out")" heeded '.. has it'
+
 done_testing

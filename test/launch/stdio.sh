@@ -96,4 +96,12 @@ soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
 ok $? '.. ends all'
 same "$(cat "$work/err")" '' '.. without a word'
 
+"$PHXRUN" -k --hosts a,b $fork yes 2> "$work/err" | head -1 > "$work/out"
+ok $? '-k with a reader that goes'
+soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
+ok $? '.. ends all, too'
+"$PHXRUN" --grace 0.2 -n 1 sh -c 'head -c 180000 /dev/zero | tr "\0" x; exit 3' 2> "$work/err" \
+    | (sleep 2; wc -c) > "$work/out"
+same "$(tr -d ' ' < "$work/out")" 180000 'a slow reader gets all that came before a failure'
+
 done_testing
