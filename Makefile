@@ -24,7 +24,7 @@ build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
 
 # Eight played hosts, two of them behind a gateway: start, exchange, a rank killed, an agent killed.
 demo_launch: launch
-	@./examples/launch/demo.sh
+	@./extras/launch/demo.sh
 
 demo: phoenix.c
 	@./examples/run_demo.sh

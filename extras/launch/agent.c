@@ -33,11 +33,6 @@ uint32_t la_agent_self(const struct la_local *l)
     return l->job->first;
 }
 
-uint32_t la_agent_parent(const struct la_local *l)
-{
-    return l->root.event != NULL ? LA_NONE : l->job->parent == LA_NONE ? 0 : l->job->parent;
-}
-
 uint32_t la_agent_children(const struct la_local *l)
 {
     return l->near_count - (l->root.event == NULL);
@@ -56,9 +51,11 @@ void la_agent_lost(struct la_local *l, struct local_neighbour *n, const char *wh
         return;
     n->lost = 1;
     n->linked = 0;
-    if (n->agent == la_agent_parent(l)) {
-        la_tree_lost(l->tree, n->agent);
-        if (!l->job->go_on)
+    if (n->agent == l->parent) {
+        local_drop(l, n->agent);
+        if (l->job->go_on)
+            la_agent_seek(l);
+        else
             la_agent_orphan(l);
         return;
     }
@@ -71,13 +68,19 @@ void la_agent_on_node(phx *p, const struct phx_node *node, void *user)
 {
     struct la_local *l = (struct la_local *)user;
     struct local_neighbour *n;
+    uint32_t agent;
 
     (void)p;
     if (memcmp(node->id.b, "LAUNCH", 6) != 0)
         return;
-    n = la_agent_near(l, la_agent_get32(node->id.b + 12));
+    agent = la_agent_get32(node->id.b + 12);
+    n = la_agent_near(l, agent);
+    if (node->state == PHX_NODE_OK && node->hops == 1 && la_agent_found(l, agent))
+        return;
     if (n == NULL)
         return;
+    if (l->job->go_on && n->lost && node->state == PHX_NODE_FAILED)
+        la_tree_dead(l->tree, agent);
     if (node->state == PHX_NODE_OK && node->hops == 1 && !n->linked) {
         n->linked = 1;
         la_start_linked(l->start, n->agent);
@@ -91,16 +94,24 @@ void la_agent_on_node(phx *p, const struct phx_node *node, void *user)
 static int local_boot(void *ctx, uint32_t number, struct la_queue *out)
 {
     struct la_local *l = (struct la_local *)ctx;
-    unsigned char *data, head[8] = { 'P', 'H', 'X', 'L', 0, 0, 0, 0 };
+    unsigned char *data, head[12] = { 'P', 'H', 'X', 'L', 0, 0, 0, 0, 0, 0, 0, 0 };
+    struct la_queue rest;
     size_t size;
     int err = la_job_encode(l->job, number, &data, &size);
 
     if (err != 0)
         return err;
-    la_agent_put32(head + 4, (uint32_t)size);
-    err = size > LA_BOOT_MOST ? PHX_ETOOBIG : la_queue_add(out, head, sizeof head);
+    memset(&rest, 0, sizeof rest);
+    err = la_agent_put_ancestors(l, &rest);
+    la_agent_put32(head + 4, (uint32_t)(4 + size + rest.size));
+    la_agent_put32(head + 8, (uint32_t)size);
+    if (err == 0)
+        err = size + rest.size + 4 > LA_BOOT_MOST ? PHX_ETOOBIG : la_queue_add(out, head, sizeof head);
     if (err == 0)
         err = la_queue_add(out, data, size);
+    if (err == 0)
+        err = la_queue_add(out, la_queue_first(&rest), rest.size);
+    la_queue_free(&rest);
     free(data);
     return err;
 }
@@ -109,10 +120,13 @@ static void local_child_failed(void *ctx, uint32_t number, int status, const cha
 {
     struct la_local *l = (struct la_local *)ctx;
     struct local_neighbour *n = la_agent_near(l, number);
+    uint32_t i;
 
     if (n != NULL)
         n->lost = 1;
     local_drop(l, number);
+    for (i = 0; l->job->go_on && i < l->job->agents[number - la_agent_self(l)].subtree; i++)
+        la_tree_dead(l->tree, number + i); /* there never was one */
     if (!l->ending && !l->over)
         la_agent_tell(l, LA_UP_NO_HOST, number, status, why);
 }
@@ -132,6 +146,8 @@ static void local_child_ended(void *ctx, uint32_t number, int status, const char
     struct local_neighbour *n = la_agent_near(l, number);
     char why[LA_EVENT_TEXT];
 
+    if (l->job->go_on && l->job->starter == LA_FORK)
+        la_tree_dead(l->tree, number); /* ssh may end without its agent */
     if (n == NULL || n->lost || l->over || l->job->go_on)
         return; /* the link tells */
     if (WIFSIGNALED(status))
@@ -188,7 +204,7 @@ static int local_make_near(struct la_local *l)
         number += l->job->agents[number - la_agent_self(l)].subtree;
     }
     if (l->root.event == NULL)
-        l->near[l->near_count++].agent = la_agent_parent(l);
+        l->near[l->near_count++].agent = l->parent;
     return 0;
 }
 
@@ -219,6 +235,8 @@ static int local_make(struct la_local *l, const struct la_local_config *cfg)
         err = la_watch_add(l->watch, l->signals_fd, LA_READ, local_on_signal, l);
     if (err == 0)
         err = local_make_near(l);
+    if (err == 0 && cfg->rest_size > 0)
+        err = la_agent_take_ancestors(l, cfg->rest, cfg->rest_size);
     if (err == 0)
         err = la_agent_make_tree(l);
     if (err == 0)
@@ -244,7 +262,8 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
     l->procs = cfg->procs;
     l->root = cfg->root;
     l->signals_fd = -1;
-    l->exits_due = l->go_at = UINT64_MAX;
+    l->exits_due = l->go_at = l->seek_at = UINT64_MAX;
+    l->parent = l->root.event != NULL ? LA_NONE : l->job->parent == LA_NONE ? 0 : l->job->parent;
     l->now = phx_now_us();
     err = local_make(l, cfg);
     if (err != 0) {
@@ -271,6 +290,7 @@ void la_local_free(struct la_local *l)
     la_queue_free(&l->events);
     la_agent_free_names(l);
     free(l->near);
+    free(l->ancestors);
     free(l);
 }
 
@@ -336,7 +356,7 @@ static int local_timeout(const struct la_local *l)
     uint64_t due = earlier(phx_deadline(l->node), la_tree_deadline(l->tree)), now = phx_now_us();
 
     due = earlier(due, earlier(la_start_deadline(l->start), la_ranks_deadline(l->ranks)));
-    due = earlier(due, earlier(l->exits_due, l->go_at));
+    due = earlier(earlier(due, l->seek_at), earlier(l->exits_due, l->go_at));
     if (l->root.deadline != NULL)
         due = earlier(due, l->root.deadline(l->root.ctx));
     if (l->node_ready || due <= now)
@@ -350,6 +370,7 @@ void la_local_run(struct la_local *l)
         l->now = phx_now_us();
         local_step_node(l);
         la_tree_step(l->tree, l->now);
+        la_agent_step_seek(l);
         la_start_step(l->start, l->now);
         local_step_ranks(l);
         la_flow_pump(l->flow);

@@ -68,6 +68,8 @@ struct la_local_config {
     struct la_job *job; /* stays the caller's */
     const char *self;   /* path of this program */
     struct la_procs *procs;
+    const unsigned char *rest; /* of the boot block, behind the job */
+    size_t rest_size;
     const int *signals; /* handed to root.signal; of other agents: they end it */
     int signals_count;
     struct la_root_ops root; /* event NULL: not the launcher */

@@ -61,14 +61,26 @@ int la_event_get(struct la_event *e, const void *data, size_t size)
 
 void la_agent_flush_events(struct la_local *l)
 {
+    struct la_queue now;
+    int err = 0;
+
     la_agent_flush_names(l);
-    while (l->events.size > 0) {
-        const unsigned char *at = la_queue_first(&l->events);
+    if (l->flushing || l->events.size == 0)
+        return;
+    l->flushing = 1; /* what the tree calls meanwhile may say more, which waits in a queue of its own */
+    now = l->events;
+    memset(&l->events, 0, sizeof l->events);
+    while (now.size > 0 && err != PHX_EAGAIN) {
+        const unsigned char *at = la_queue_first(&now);
         uint32_t size = la_agent_get32(at + 4);
-        if (la_tree_up(l->tree, la_agent_get32(at), at + 8, size) == PHX_EAGAIN)
-            return;
-        la_queue_take(&l->events, 8 + size);
+        err = la_tree_up(l->tree, la_agent_get32(at), at + 8, size);
+        if (err != PHX_EAGAIN)
+            la_queue_take(&now, 8 + size);
     }
+    (void)la_queue_add(&now, la_queue_first(&l->events), l->events.size);
+    la_queue_free(&l->events);
+    l->events = now;
+    l->flushing = 0;
 }
 
 void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e)

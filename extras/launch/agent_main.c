@@ -37,6 +37,8 @@ static void pump_close(struct pump *p)
     p->ended = 1;
     la_watch_drop(p->watch, p->from);
     la_watch_drop(p->watch, p->to);
+    (void)shutdown(p->from, SHUT_RDWR); /* of the two one is the node's socket, which ends with it */
+    (void)shutdown(p->to, SHUT_RDWR);
     close(p->from);
     close(p->to);
     la_queue_free(&p->waiting);
@@ -147,7 +149,8 @@ static int agent_stream(struct pumps *p, struct la_watch *w, int *fd)
     return err;
 }
 
-static int agent_run(struct la_job *job, struct la_procs *procs, const char *self)
+static int agent_run(struct la_job *job, struct la_procs *procs, const char *self, const unsigned char *rest,
+                     size_t rest_size)
 {
     static const int signals[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     struct la_local_config cfg;
@@ -159,6 +162,8 @@ static int agent_run(struct la_job *job, struct la_procs *procs, const char *sel
     memset(&pumps, 0, sizeof pumps);
     cfg.job = job;
     cfg.self = self;
+    cfg.rest = rest;
+    cfg.rest_size = rest_size;
     cfg.procs = procs;
     cfg.signals = signals;
     cfg.signals_count = (int)(sizeof signals / sizeof signals[0]);
@@ -184,11 +189,23 @@ static int agent_complain(const char *what, int err)
     return 1;
 }
 
+/* 4 bytes size, the job, and the rest. */
+static int agent_job(struct la_job *job, const struct la_queue *boot, size_t *size)
+{
+    const unsigned char *data = la_queue_first(boot);
+
+    if (boot->size < 4)
+        return PHX_EPROTO;
+    *size = (size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16 | (size_t)data[3] << 24;
+    return *size > boot->size - 4 ? PHX_EPROTO : la_job_decode(job, data + 4, *size);
+}
+
 int la_agent_main(const char *self)
 {
     struct la_procs *procs;
     struct la_queue boot;
     struct la_job job;
+    size_t size = 0;
     int err = la_procs_new(&procs), status = 0;
 
     if (err != 0)
@@ -200,13 +217,14 @@ int la_agent_main(const char *self)
         return 1;
     }
     if (err == 0)
-        err = la_job_decode(&job, la_queue_first(&boot), boot.size);
-    la_queue_free(&boot);
+        err = agent_job(&job, &boot, &size);
     if (err != 0) {
+        la_queue_free(&boot);
         la_procs_free(procs);
         return agent_complain("boot block", err);
     }
-    err = agent_run(&job, procs, self);
+    err = agent_run(&job, procs, self, la_queue_first(&boot) + 4 + size, boot.size - 4 - size);
+    la_queue_free(&boot);
     if (err != 0)
         status = agent_complain("start", err);
     la_job_free(&job);

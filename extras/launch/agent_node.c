@@ -28,7 +28,7 @@ static void local_on_message(phx *p, const struct phx_message *m, void *user)
         return;
     from = (uint32_t)(m->from - base);
     n = la_agent_near(l, from);
-    if (n == NULL || n->lost)
+    if ((n == NULL || n->lost) && (la_agent_adopted(l, from) != 0 || (n = la_agent_near(l, from)) == NULL))
         return;
     err = m->tag >= LA_FLOW_FIRST ? la_flow_recv(l->flow, from, (uint32_t)m->tag, m->data, m->size)
                                   : la_tree_recv(l->tree, from, (uint32_t)m->tag, m->data, m->size);
@@ -120,5 +120,7 @@ int la_agent_make_node(struct la_local *l)
     cfg.log_level = l->job->verbose > 1 ? PHX_LOG_DEBUG : PHX_LOG_ERROR;
     local_detector(l->job, &cfg.detector);
     err = phx_new(&l->node, &cfg, phx_now_us());
-    return err != 0 ? err : local_assume(l);
+    if (err == 0)
+        err = local_assume(l);
+    return err != 0 ? err : la_agent_listen(l);
 }

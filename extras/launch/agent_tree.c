@@ -318,7 +318,7 @@ int la_agent_make_tree(struct la_local *l)
         children[i] = l->near[i].agent;
     memset(&cfg, 0, sizeof cfg);
     cfg.self = la_agent_self(l);
-    cfg.parent = la_agent_parent(l);
+    cfg.parent = l->parent;
     cfg.end = la_agent_self(l) + l->job->agents_count;
     cfg.children = children;
     cfg.children_count = la_agent_children(l);
@@ -354,7 +354,7 @@ int la_agent_make_flow(struct la_local *l)
     ops.input = local_input;
     ops.input_room = local_input_room;
     ops.below = local_rank_below;
-    err = la_flow_new(&l->flow, la_agent_self(l), la_agent_parent(l), &ops);
+    err = la_flow_new(&l->flow, la_agent_self(l), l->parent, &ops);
     for (i = 0; i < la_agent_children(l) && err == 0; i++)
         err = la_flow_child(l->flow, l->near[i].agent);
     return err;

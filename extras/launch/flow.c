@@ -17,6 +17,7 @@ struct flow_child {
     int ended;
     size_t owed;      /* credit for output that it has not got yet */
     size_t in_credit; /* bytes of input that may be sent to it */
+    int had;          /* it has got the first chunk of `down`, which is for all */
 };
 
 struct la_flow {
@@ -29,6 +30,8 @@ struct la_flow {
     size_t in_owed; /* credit for input that the parent has not got yet */
     size_t backlog; /* at the root, outside */
     int ended, end_said;
+    int had;  /* the processes here have got the first chunk of `down` */
+    int away; /* the parent is lost: what goes up waits for the next one */
 };
 
 int la_flow_new(struct la_flow **out, uint32_t self, uint32_t parent, const struct la_flow_ops *ops)
@@ -86,6 +89,8 @@ void la_flow_lost(struct la_flow *f, uint32_t agent)
 {
     struct flow_child *c = flow_child(f, agent);
 
+    if (agent == f->parent)
+        f->away = 1;
     if (c != NULL)
         *c = f->children[--f->children_count];
 }
@@ -96,6 +101,7 @@ void la_flow_moved(struct la_flow *f, uint32_t parent)
     f->credit = LA_FLOW_WINDOW;
     f->in_owed = 0;
     f->end_said = 0;
+    f->away = 0;
 }
 
 /* ---- Output -------------------------------------------------------------------------------------- */
@@ -154,6 +160,8 @@ static size_t flow_message(const struct la_queue *b, size_t most)
 
 static void flow_pump_up(struct la_flow *f)
 {
+    if (f->away)
+        return;
     while (f->up.size > 0 && f->parent != LA_NONE) {
         size_t n = flow_message(&f->up, f->credit);
         if (n == 0 || f->ops.send(f->ops.ctx, f->parent, LA_FLOW_OUT, la_queue_first(&f->up), n) != 0)
@@ -217,20 +225,30 @@ static int flow_in_one(struct la_flow *f, uint32_t agent, const struct la_chunk 
     return 1;
 }
 
-/* What is for all waits until each child has credit, so that none gets it twice. */
+/* What is for all is done when each has had it; who has is noted, so that none gets it twice. */
 static int flow_in_all(struct la_flow *f, const struct la_chunk *c, const void *data, size_t n)
 {
     uint32_t i;
+    int all = 1;
 
-    for (i = 0; i < f->children_count; i++)
-        if (f->children[i].in_credit < n)
-            return 0;
-    if (!f->ops.input_room(f->ops.ctx))
+    if (!f->had && f->ops.input_room(f->ops.ctx)) {
+        f->had = 1;
+        f->ops.input(f->ops.ctx, c);
+    }
+    for (i = 0; i < f->children_count; i++) {
+        struct flow_child *child = &f->children[i];
+        if (!child->had && child->in_credit >= n
+            && f->ops.send(f->ops.ctx, child->agent, LA_FLOW_IN, data, n) == 0) {
+            child->had = 1;
+            child->in_credit -= n;
+        }
+        all = all && child->had;
+    }
+    if (!all || !f->had)
         return 0;
-    f->ops.input(f->ops.ctx, c);
+    f->had = 0;
     for (i = 0; i < f->children_count; i++)
-        if (f->ops.send(f->ops.ctx, f->children[i].agent, LA_FLOW_IN, data, n) == 0)
-            f->children[i].in_credit -= n;
+        f->children[i].had = 0;
     return 1;
 }
 
@@ -252,7 +270,7 @@ static void flow_pump_down(struct la_flow *f)
 
 static void flow_pay_in(struct la_flow *f)
 {
-    if (f->parent == LA_NONE || f->in_owed < LA_FLOW_WINDOW / 4)
+    if (f->parent == LA_NONE || f->away || f->in_owed < LA_FLOW_WINDOW / 4)
         return;
     if (flow_give(f, f->parent, LA_FLOW_IN_CREDIT, f->in_owed) == 0)
         f->in_owed = 0;

@@ -41,7 +41,7 @@ int la_flow_new(struct la_flow **out, uint32_t self, uint32_t parent, const stru
 void la_flow_free(struct la_flow *f);
 
 int la_flow_child(struct la_flow *f, uint32_t agent); /* begins, or has joined; 0, PHX_ENOMEM */
-void la_flow_lost(struct la_flow *f, uint32_t agent); /* a child that will say nothing more */
+void la_flow_lost(struct la_flow *f, uint32_t agent); /* a neighbour that says nothing for now, or ever */
 void la_flow_moved(struct la_flow *f, uint32_t parent);
 
 /* Output of a process here: taken in any case; ask la_flow_room before reading more. 0, PHX_ENOMEM. */

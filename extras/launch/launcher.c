@@ -20,6 +20,7 @@
 #define LAUNCH_READ ((size_t)32 * 1024)        /* of standard input at once */
 #define LAUNCH_LATE_US ((uint64_t)5000000)     /* a start that takes longer says how far it is */
 #define LAUNCH_STOPPED_US ((uint64_t)80000000000) /* a day but for some hours: stopped by ^Z */
+#define LAUNCH_AGAIN_US ((uint64_t)100000)
 #define LAUNCH_LINE 2048
 
 /* One output file of -outfile-pattern or -errfile-pattern. */
@@ -247,6 +248,7 @@ static void launch_check_broken(struct launcher *la)
         if (la->sinks[i].error != 0) {
             char why[256];
             la->broken = 1;
+            la->job->go_on = la->job->each = 0; /* nobody is there for what would follow */
             snprintf(why, sizeof why, "standard output: %s", strerror(la->sinks[i].error));
             launch_fail(la, 128 + SIGPIPE, la->sinks[i].error == EPIPE ? NULL : why);
         }
@@ -492,7 +494,10 @@ static void launch_event(void *ctx, uint32_t from, uint32_t type, const struct l
         launch_check_uninited(la);
         break;
     case LA_UP_READY: la->ready_count++; break;
-    case LA_UP_NO_HOST: launch_lost(la, e, e->value, ""); break;
+    case LA_UP_NO_HOST:
+        if (e->rank < la->job->agents_count)
+            la->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+        launch_lost(la, e, e->value, ""); break;
     case LA_UP_LOST: launch_lost(la, e, LA_STATUS_ERROR, "its agent is gone: "); break;
     case LA_UP_ABORT: launch_abort(la, from, e); break;
     case LA_UP_STUCK: launch_stuck(la, e); break;
@@ -570,7 +575,9 @@ static void launch_time(struct launcher *la, uint64_t now)
             memset(&la->status, 0, sizeof la->status); /* it is the time that ends the job */
         launch_fail(la, LA_STATUS_TIMEOUT, line);
     }
-    if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
+    if (la->end_at <= now && la->ending && launch_waiting(la) > 0) {
+        la->end_at = now + LAUNCH_AGAIN_US; /* a slow reader gets all of it */
+    } else if (la->end_at <= now && la->ending) { /* whoever has not answered by now will not */
         launch_answers_end(la);
         la->end_at = UINT64_MAX;
         la->over = 1;

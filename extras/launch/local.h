@@ -1,7 +1,7 @@
 /* local.h - what the files of the agent share: its state, and who calls whom. */
 
 /* agent.c runs the loop; agent_event.c tells the launcher what happens here; agent_tree.c joins tree, engine,
- * flow and ranks; agent_node.c is the Phoenix node. */
+ * flow and ranks; agent_node.c is the Phoenix node; agent_join.c finds another parent. */
 #ifndef LA_LOCAL_H
 #define LA_LOCAL_H
 
@@ -12,6 +12,12 @@
 struct local_neighbour {
     uint32_t agent;
     int linked, lost;
+};
+
+/* Where one of those above listens. */
+struct local_ancestor {
+    uint32_t agent;
+    char address[PHX_ADDRESS_TEXT];
 };
 
 /* Ranks that ended alike. */
@@ -32,12 +38,17 @@ struct la_local {
     struct la_root_ops root;
     struct local_neighbour *near; /* the children, then the parent */
     uint32_t near_count;
+    uint32_t parent; /* LA_NONE: this is the launcher */
+    struct local_ancestor *ancestors; /* the parent that started this agent first */
+    uint32_t ancestors_count, sought; /* sought: how many of them are being dialled */
+    uint64_t seek_at; /* UINT64_MAX: nobody is sought */
     struct la_queue events; /* type, size, bytes: not yet taken by the tree */
     struct local_exits exits[LOCAL_EXITS];
     size_t exits_count;
     uint64_t exits_due; /* UINT64_MAX: none waits */
     uint64_t now, go_at;
     uint32_t gone_rank; /* one that others may wait for in vain */
+    int flushing; /* events are being handed to the tree */
     int signals_fd, node_ready;
     int ending, orphan, over, killed;
     int said_init, said_ready, said_stuck, someone_gone;
@@ -74,12 +85,20 @@ void la_agent_free_names(struct la_local *l);
 /* agent_node.c */
 int la_agent_make_node(struct la_local *l);
 
+/* agent_join.c */
+int la_agent_listen(struct la_local *l);
+int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out);
+int la_agent_take_ancestors(struct la_local *l, const unsigned char *data, size_t size);
+void la_agent_seek(struct la_local *l);
+void la_agent_step_seek(struct la_local *l);
+int la_agent_found(struct la_local *l, uint32_t agent);
+int la_agent_adopted(struct la_local *l, uint32_t agent);
+
 /* agent.c */
 uint32_t la_agent_children(const struct la_local *l);
 void la_agent_lost(struct la_local *l, struct local_neighbour *n, const char *why);
 struct local_neighbour *la_agent_near(struct la_local *l, uint32_t agent);
 void la_agent_on_node(phx *p, const struct phx_node *node, void *user);
-uint32_t la_agent_parent(const struct la_local *l);
 uint32_t la_agent_self(const struct la_local *l);
 
 #endif

@@ -3,7 +3,8 @@
 /* vfork, since fork copies the tables of a big agent for each process, and posix_spawn has no place for what
  * the child must do before exec. Between vfork and exec the child runs on the parent's memory: proc_child
  * calls the system only, changes nothing but its own variables and x->argv, and never returns. Elsewhere
- * than on Linux it is fork. What fails in the child comes back as two numbers over a pipe that exec closes. */
+ * than on Linux it is fork. What fails in the child comes back as two numbers over a pipe that exec
+ * closes. */
 #define _POSIX_C_SOURCE 200809L
 #if defined(__linux__)
 #define _DEFAULT_SOURCE 1 /* vfork */

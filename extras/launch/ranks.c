@@ -29,6 +29,7 @@
 #define RANKS_LINGER_US ((uint64_t)300000)
 #define RANKS_ANSWERS ((size_t)1 << 20)    /* a client that reads no answers may ask no more */
 #define RANKS_LAST_READS 64
+#define RANKS_ACCEPTS 64
 #define RANKS_INPUT ((size_t)64 * 1024)
 
 struct ranks_proc;
@@ -284,15 +285,21 @@ static void conn_on(void *ctx, int fd, int events)
 static void port_on(void *ctx, int fd, int events)
 {
     struct la_ranks *r = (struct la_ranks *)ctx;
-    int on = 1, stream;
+    int on = 1, stream = 0, i;
 
     (void)events;
-    while ((stream = accept(fd, NULL, NULL)) >= 0) {
+    for (i = 0; i < RANKS_ACCEPTS && (stream = accept(fd, NULL, NULL)) >= 0; i++) {
+        if (r->conns_count >= 4 * r->count + RANKS_ACCEPTS) { /* nobody needs so many */
+            close(stream);
+            continue;
+        }
         (void)fcntl(stream, F_SETFD, FD_CLOEXEC);
         (void)setsockopt(stream, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (conn_new(r, stream, r->job->pmi == LA_PMI_PMGR ? LA_PROTO_PMGR : LA_PROTO_PMI_PORT) == NULL)
             close(stream);
     }
+    if (stream < 0 && (errno == EMFILE || errno == ENFILE)) /* it would be ready again at once */
+        la_watch_set(r->watch, fd, 0);
 }
 
 /* On loopback only: nobody proves anything there. */
@@ -561,6 +568,7 @@ int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
     if (p == NULL)
         return 0;
     p->pid = 0;
+    r->now = phx_now_us();
     for (i = 0; i < RANKS_LAST_READS && p->conn != NULL && conn_read(p->conn); i++)
         continue; /* its last words; a grandchild might speak for ever */
     port_read(r);
@@ -590,6 +598,7 @@ void la_ranks_end(struct la_ranks *r, int now)
 {
     uint32_t i;
 
+    r->now = phx_now_us();
     if (r->kill_at == UINT64_MAX && !now) {
         r->kill_at = r->now + r->job->grace_us;
         la_ranks_signal(r, SIGTERM);
@@ -780,8 +789,11 @@ void la_ranks_step(struct la_ranks *r, uint64_t now_us)
         r->kill_at = UINT64_MAX - 1;
         la_ranks_signal(r, SIGKILL);
     }
-    if (r->closing > 0)
+    if (r->closing > 0) {
         conn_bury(r);
+        if (r->listener >= 0) /* a descriptor is free again */
+            la_watch_set(r->watch, r->listener, LA_READ);
+    }
 }
 
 uint64_t la_ranks_deadline(const struct la_ranks *r)

@@ -151,6 +151,7 @@ static void start_leave(struct start_child *c, enum start_state state)
 
 static void start_fail(struct start_child *c, int status, const char *why)
 {
+    c->of->now = phx_now_us();
     start_leave(c, FAILED);
     start_close_stream(c);
     la_queue_free(&c->boot);
@@ -168,6 +169,7 @@ static void start_fail(struct start_child *c, int status, const char *why)
 static void start_stream_ended(struct start_child *c)
 {
     start_close_stream(c);
+    c->of->now = phx_now_us();
     if (c->pid > 0) {
         c->deadline = c->of->now + START_END_US / 4;
         return;
@@ -175,11 +177,18 @@ static void start_stream_ended(struct start_child *c)
     start_fail(c, 1, "its starter closed the stream");
 }
 
+static const char *start_program(const struct la_start *s)
+{
+    switch (s->job->starter) {
+    case LA_FORK: return "its agent";
+    case LA_SRUN: return "srun";
+    default: return s->job->ssh != NULL ? s->job->ssh : "ssh";
+    }
+}
+
 static void start_why(struct start_child *c, int status, char *out, size_t size)
 {
-    const char *program = c->of->job->starter == LA_FORK ? "its agent"
-                          : c->of->job->ssh != NULL     ? c->of->job->ssh
-                                                        : "ssh";
+    const char *program = start_program(c->of);
     const char *line = start_last_line(c);
 
     if (WIFSIGNALED(status))
@@ -385,6 +394,30 @@ static int start_command_ssh(const struct la_start *s, const struct la_agent *a,
     return 0;
 }
 
+/* One step for each agent: in an allocation srun reaches any host of it from any other. */
+static int start_command_srun(const struct la_start *s, const struct la_agent *a, struct start_command *k)
+{
+    int n, err = la_proc_find("srun", environ, NULL, k->path, sizeof k->path);
+
+    if (err != 0)
+        return err;
+    n = snprintf(k->remote, sizeof k->remote, "--nodelist=%s", a->host);
+    if (n < 0 || (size_t)n >= sizeof k->remote)
+        return ENAMETOOLONG;
+    k->words[1] = "srun";
+    k->words[2] = "--nodes=1";
+    k->words[3] = "--ntasks=1";
+    k->words[4] = k->remote;
+    k->words[5] = "--cpu-bind=none";
+    k->words[6] = "--mpi=none";
+    k->words[7] = "--overlap";
+    k->words[8] = "--kill-on-bad-exit=1";
+    k->words[9] = s->job->agent != NULL ? s->job->agent : s->self;
+    k->words[10] = LA_START_AS_AGENT;
+    k->words[11] = NULL;
+    return 0;
+}
+
 static int start_watch(struct start_child *c, int stream, int error)
 {
     int err;
@@ -447,15 +480,17 @@ static void start_begin(struct start_child *c)
     k.path[0] = '\0';
     c->deadline = s->now + s->job->start_timeout_us;
     start_leave(c, LISTENING);
-    err = s->job->starter == LA_FORK ? start_command_fork(s, &k)
-                                     : start_command_ssh(s, start_agent(s, c->number), &k);
+    if (s->job->starter == LA_FORK)
+        err = start_command_fork(s, &k);
+    else if (s->job->starter == LA_SRUN)
+        err = start_command_srun(s, start_agent(s, c->number), &k);
+    else
+        err = start_command_ssh(s, start_agent(s, c->number), &k);
     if (err == 0)
         err = start_process(c, &k);
     if (err == 0)
         return;
-    snprintf(why, sizeof why, "%s: %s",
-             k.words[1] != NULL ? k.words[1] : s->job->ssh != NULL ? s->job->ssh : "ssh",
-             strerror(err));
+    snprintf(why, sizeof why, "%s: %s", start_program(s), strerror(err));
     start_fail(c, 1, why);
     if (c->pid == 0)
         c->state = GONE;

@@ -47,7 +47,8 @@ ssh="--start ssh --ssh $work/ssh"
 
 run $ssh -n 6 -ppn 2 --hosts a,b,c -l sh -c 'echo $PMI_RANK $MPI_LOCALRANKID $MPI_LOCALNRANKS'
 same "$status" 0 'three hosts'
-same "$(sort "$work/out" | tr '\n' ' ')" '[0] 0 0 2 [1] 1 1 2 [2] 2 0 2 [3] 3 1 2 [4] 4 0 2 [5] 5 1 2 ' '.. ranks'
+same "$(sort "$work/out" | tr '\n' ' ')" \
+    '[0] 0 0 2 [1] 1 1 2 [2] 2 0 2 [3] 3 1 2 [4] 4 0 2 [5] 5 1 2 ' '.. ranks'
 grep -q '^-x -o BatchMode=yes a exec ' "$work/calls"
 ok $? '.. how ssh is called'
 run $ssh -n 2 --hosts a,noise1 hostname
@@ -104,6 +105,26 @@ nothing_left() {
 }
 soon nothing_left
 ok $? '.. nothing left'
+
+# srun, played: a step on one host.
+mkdir "$work/bin"
+cat > "$work/bin/srun" <<'END'
+#!/bin/sh
+while :; do
+    case $1 in
+    --nodelist=*) echo "$1" >> "$(dirname "$0")/steps"; shift ;;
+    --*) shift ;;
+    *) break ;;
+    esac
+done
+exec "$@"
+END
+chmod +x "$work/bin/srun"
+PATH=$work/bin:$PATH
+run --start srun -n 3 --hosts a,b,c hostname
+same "$status" 0 'agents started by srun'
+same "$(sort "$work/bin/steps" | tr '\n' ' ')" \
+    '--nodelist=a --nodelist=b --nodelist=c ' '.. a step for each host'
 
 # The file of hosts names login names.
 printf 'a user=kim\nb\n' > "$work/hosts"

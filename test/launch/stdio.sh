@@ -23,7 +23,8 @@ same "$(od -An -c "$work/out" | tr -d ' \n')" 'a\0bnonewline' 'without labels no
 
 # Lines are not mixed, and nothing is lost: 8 ranks write 20,000 lines each, in pieces.
 run $fork -n 8 --hosts "$hosts" --degree 2 \
-    awk 'BEGIN { r = ENVIRON["PMI_RANK"]; for (i = 0; i < 20000; i++) { printf "rank %d ", r; printf "line %d\n", i } }'
+    awk 'BEGIN { r = ENVIRON["PMI_RANK"]
+        for (i = 0; i < 20000; i++) { printf "rank %d ", r; printf "line %d\n", i } }'
 same "$status" 0 'many lines'
 awk '{ if (NF != 4 || $1 != "rank" || $3 != "line" || $4 != n[$2]++) bad++ }
     END { for (r in n) if (n[r] != 20000) bad++; exit bad > 0 }' "$work/out"
@@ -44,7 +45,7 @@ same "$(cat "$work/out")" '[3] one
 [3] two' '--stdin 3'
 "$PHXRUN" $fork -n 4 --hosts "$hosts" --degree 2 --stdin all -l wc -l < "$work/in" | sort > "$work/out"
 same "$(tr -d '\n' < "$work/out")" '[0] 2[1] 2[2] 2[3] 2' '--stdin all'
-"$PHXRUN" $fork -n 2 --hosts "$hosts" --stdin none -l wc -l < "$work/in" | sort > "$work/out"
+"$PHXRUN" $fork -n 2 --hosts a,b --stdin none -l wc -l < "$work/in" | sort > "$work/out"
 same "$(tr -d '\n' < "$work/out")" '[0] 0[1] 0' '--stdin none'
 head -c 5000000 /dev/urandom > "$work/big"
 "$PHXRUN" $fork -n 4 --hosts "$hosts" --degree 2 --stdin 3 cat < "$work/big" | cmp -s - "$work/big"
@@ -58,7 +59,8 @@ same $? 0 'a program that reads none of it'
 
 run $fork -n 4 -ppn 2 --hosts a,b -outfile-pattern "$work/o.%h.%r" -errfile-pattern "$work/e.%h" \
     sh -c 'echo out $PMI_RANK; echo err >&2'
-same "$(cat "$work/o.a.0" "$work/o.a.1" "$work/o.b.2" "$work/o.b.3" | tr '\n' ' ')" 'out 0 out 1 out 2 out 3 ' \
+same "$(cat "$work/o.a.0" "$work/o.a.1" "$work/o.b.2" "$work/o.b.3" | tr '\n' ' ')" \
+    'out 0 out 1 out 2 out 3 ' \
     'a file per rank'
 same "$(cat "$work/e.a" "$work/e.b" | tr '\n' ' ')" 'err err err err ' 'a file per host'
 run -n 1 -outfile-pattern "$work/none/%r" echo x
@@ -78,7 +80,9 @@ stopped() { # the writers wait: they have used no processor time between two loo
 }
 soon stopped
 ok $? 'writers wait for a reader that does not read'
-most=$(for p in $launcher $(agents $launcher); do awk '/^VmRSS/ { print $2 }' "/proc/$p/status"; done 2>/dev/null | sort -n | tail -1)
+most=$(for p in $launcher $(agents $launcher); do
+    awk '/^VmRSS/ { print $2 }' "/proc/$p/status" 2>/dev/null
+done | sort -n | tail -1)
 [ "${most:-0}" -lt 20000 ]
 ok $? "no agent keeps it (${most:-?} KiB)"
 same "$(cat <&3 | wc -c | tr -d ' ')" $((4 * 20000000 - 1000)) '.. and all of it comes'
@@ -91,5 +95,13 @@ same "$(cat "$work/out")" y '| head'
 soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
 ok $? '.. ends all'
 same "$(cat "$work/err")" '' '.. without a word'
+
+"$PHXRUN" -k --hosts a,b $fork yes 2> "$work/err" | head -1 > "$work/out"
+ok $? '-k with a reader that goes'
+soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
+ok $? '.. ends all, too'
+"$PHXRUN" --grace 0.2 -n 1 sh -c 'head -c 180000 /dev/zero | tr "\0" x; exit 3' 2> "$work/err" \
+    | (sleep 2; wc -c) > "$work/out"
+same "$(tr -d ' ' < "$work/out")" 180000 'a slow reader gets all that came before a failure'
 
 done_testing

@@ -1,0 +1,186 @@
+/* agent_join.c - in a job that goes on: an agent whose parent is gone finds the next ancestor that lives. */
+
+/* Each agent listens, and gets with its boot block where its ancestors do, the parent first. When the link
+ * with the parent is lost the agent dials the parent (perhaps only the link broke), and every JOIN_STEP_US
+ * one ancestor more. The first with whom there is a link is the parent from then on; the others are
+ * forgotten. How long this may take the tree knows (cut_wait_us).
+ *
+ * On the way, after the job: 4 bytes count, then for each ancestor 4 bytes agent, 4 bytes length, its
+ * address. A parent that listens on all interfaces does not know how others call it: its child takes the
+ * first field of SSH_CONNECTION, from where it was started. */
+#define _POSIX_C_SOURCE 200809L
+#include "local.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOIN_STEP_US ((uint64_t)200000)
+#define JOIN_MOST 64 /* ancestors */
+
+/* One word of SSH_CONNECTION, "client port server port". 1 if there is one. */
+static int join_ssh_field(int index, char *out, size_t size)
+{
+    const char *s = getenv("SSH_CONNECTION");
+    size_t n;
+
+    for (; s != NULL && index > 0; index--) {
+        s = strchr(s, ' ');
+        s = s != NULL ? s + 1 : NULL;
+    }
+    n = s != NULL ? strcspn(s, " ") : 0;
+    if (n == 0 || n >= size)
+        return 0;
+    memcpy(out, s, n);
+    out[n] = '\0';
+    return 1;
+}
+
+static void join_address(char out[PHX_ADDRESS_TEXT], const char *host, unsigned port)
+{
+    int six = strchr(host, ':') != NULL;
+
+    snprintf(out, PHX_ADDRESS_TEXT, "tcp://%s%s%s:%u", six ? "[" : "", host, six ? "]" : "", port);
+}
+
+int la_agent_listen(struct la_local *l)
+{
+    char host[64] = "127.0.0.1", address[PHX_ADDRESS_TEXT];
+
+    if (!l->job->go_on)
+        return 0;
+    if (l->job->starter != LA_FORK && !join_ssh_field(2, host, sizeof host))
+        snprintf(host, sizeof host, "0.0.0.0");
+    join_address(address, host, 0);
+    return phx_listen(l->node, address);
+}
+
+static int join_put(struct la_queue *out, uint32_t agent, const char *address)
+{
+    unsigned char head[8];
+
+    la_agent_put32(head, agent);
+    la_agent_put32(head + 4, (uint32_t)strlen(address));
+    if (la_queue_add(out, head, sizeof head) != 0)
+        return PHX_ENOMEM;
+    return la_queue_add(out, address, strlen(address));
+}
+
+int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out)
+{
+    unsigned char count[4];
+    char text[PHX_ADDRESS_TEXT];
+    struct phx_address at;
+    uint32_t i;
+    int listens = l->job->go_on && phx_listening(l->node, 0, &at) == 0, err;
+
+    la_agent_put32(count, listens ? l->ancestors_count + 1 : 0);
+    err = la_queue_add(out, count, sizeof count);
+    if (!listens || err != 0)
+        return err;
+    err = join_put(out, la_agent_self(l), phx_address_text(&at, text));
+    for (i = 0; i < l->ancestors_count && err == 0; i++)
+        err = join_put(out, l->ancestors[i].agent, l->ancestors[i].address);
+    return err;
+}
+
+/* The parent's address as this host calls it. */
+static void join_complete(struct local_ancestor *a)
+{
+    char host[64];
+    const char *colon = strrchr(a->address, ':');
+
+    if (strncmp(a->address, "tcp://0.0.0.0:", 14) != 0 || colon == NULL)
+        return;
+    if (!join_ssh_field(0, host, sizeof host))
+        snprintf(host, sizeof host, "127.0.0.1");
+    join_address(a->address, host, (unsigned)strtoul(colon + 1, NULL, 10));
+}
+
+int la_agent_take_ancestors(struct la_local *l, const unsigned char *data, size_t size)
+{
+    uint32_t count = size >= 4 ? la_agent_get32(data) : 0, i, n;
+
+    if (size < 4 || count > JOIN_MOST)
+        return PHX_EPROTO;
+    l->ancestors = (struct local_ancestor *)calloc(count + 1, sizeof *l->ancestors);
+    if (l->ancestors == NULL)
+        return PHX_ENOMEM;
+    data += 4;
+    size -= 4;
+    for (i = 0; i < count; i++) {
+        struct local_ancestor *a = &l->ancestors[i];
+        n = size >= 8 ? la_agent_get32(data + 4) : 0;
+        if (size < 8 || n >= sizeof a->address || n > size - 8)
+            return PHX_EPROTO;
+        a->agent = la_agent_get32(data);
+        memcpy(a->address, data + 8, n);
+        if (i == 0)
+            join_complete(a);
+        data += 8 + n;
+        size -= 8 + n;
+        l->ancestors_count++;
+    }
+    return size == 0 ? 0 : PHX_EPROTO;
+}
+
+/* The parent is gone. */
+void la_agent_seek(struct la_local *l)
+{
+    if (l->orphan || l->over)
+        return;
+    l->sought = 0;
+    l->seek_at = l->now;
+}
+
+void la_agent_step_seek(struct la_local *l)
+{
+    if (l->seek_at > l->now)
+        return;
+    l->seek_at = UINT64_MAX;
+    if (l->sought < l->ancestors_count) {
+        (void)phx_join(l->node, l->ancestors[l->sought++].address);
+        l->seek_at = l->now + JOIN_STEP_US;
+    }
+}
+
+/* There is a link with this agent: 1 if it is the parent from now on. */
+int la_agent_found(struct la_local *l, uint32_t agent)
+{
+    struct local_neighbour *n = la_agent_near(l, l->parent);
+    uint32_t i, at = 0;
+
+    if (n == NULL || !n->lost)
+        return 0;
+    while (at < l->sought && l->ancestors[at].agent != agent)
+        at++;
+    if (at == l->sought)
+        return 0;
+    for (i = 0; i < l->sought; i++)
+        if (i != at)
+            (void)phx_unjoin(l->node, l->ancestors[i].address);
+    l->seek_at = UINT64_MAX;
+    n->agent = agent;
+    n->linked = 1;
+    n->lost = 0;
+    l->parent = agent;
+    la_flow_moved(l->flow, agent);
+    return la_tree_moved(l->tree, agent) == 0;
+}
+
+/* A message of an agent below that was no child of ours, or was one and is back: 0, PHX_ENOMEM. */
+int la_agent_adopted(struct la_local *l, uint32_t agent)
+{
+    struct local_neighbour *n = la_agent_near(l, agent);
+    uint32_t self = la_agent_self(l);
+
+    if (!l->job->go_on || agent <= self || agent >= self + l->job->agents_count)
+        return PHX_EPROTO;
+    if (n == NULL) {
+        n = &l->near[l->near_count++]; /* there is room for all that are below */
+        n->agent = agent;
+    }
+    n->linked = 1;
+    n->lost = 0;
+    return la_flow_child(l->flow, agent);
+}
