@@ -7540,6 +7540,18 @@ static void os_close(void *world, int handle)
     close(handle); /* not repeated on EINTR: the descriptor may belong to somebody else by then */
 }
 
+#define OS_LISTEN_TRIES 100
+
+/* Two that bind one port at the same moment both may, and Linux refuses both if they then listen at the same
+ * moment: each sees that the other is about to. Again at once, and one of them is first. */
+static int os_begin_listening(int fd)
+{
+    for (int i = 0; listen(fd, OS_BACKLOG) != 0; i++)
+        if (errno != EADDRINUSE || i == OS_LISTEN_TRIES)
+            return phx__os_poll_error(errno);
+    return 0;
+}
+
 PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
 {
     struct os_world *w = (struct os_world *)world;
@@ -7555,8 +7567,8 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
         return fd;
     }
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
-    if (err == 0 && listen(fd, OS_BACKLOG) != 0)
-        err = phx__os_poll_error(errno);
+    if (err == 0)
+        err = os_begin_listening(fd);
     close(lock); /* -1 is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
