@@ -219,6 +219,7 @@ static void put_beat(struct liar *l)
     liar_put(l, l->turns, 8);
     liar_put(l, l->turns, 8);
     liar_put(l, 1, 8);
+    liar_put(l, 0, 8); /* lost: some that are not named, the dearest */
     liar_tail(l);
 }
 
