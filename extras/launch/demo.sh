@@ -4,6 +4,7 @@
 # Shows the tree, an exchange, a killed rank and a killed agent, with a line for each, and judges itself.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. extras/launch/procs.sh
 phxrun=$PWD/build/phxrun
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phxrun.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -19,7 +20,7 @@ ms() {
 }
 
 sleeps() {
-    ps -eo pid=,stat=,args= | awk -v mark="$mark" '$2 !~ /^Z/ && $3 == "sleep" && $4 == mark { print $1 }'
+    called "sleep $mark"
 }
 
 running() { # so many sleeps, within 5 s
@@ -33,9 +34,9 @@ running() { # so many sleeps, within 5 s
 
 agents_gone() { # of a launcher that is no more: what had its job's descriptors is gone, within 5 s
     left=250
-    while ps -eo ppid=,stat=,comm= | awk -v list="$1" '
+    while procs | awk -v list="$1" '
         BEGIN { n = split(list, p, " "); for (i = 1; i <= n; i++) was[p[i]] = 1 }
-        $2 !~ /^Z/ && ($1 in was) { found = 1 } END { exit !found }'; do
+        $2 in was { found = 1 } END { exit !found }'; do
         left=$((left - 1))
         [ $left -gt 0 ] || return 1
         sleep 0.02
@@ -93,12 +94,12 @@ ended 137
 
 echo '4. kill -9 of an agent.'
 start
-kill -9 "$(pgrep -x phxrun -P $launcher | tail -1)"
+kill -9 "$(children $launcher phxrun | tail -1)"
 ended 1
 
 echo '5. kill -9 of the launcher.'
 start
-agents=$(pgrep -x phxrun -P $launcher | tr '\n' ' ')
+agents=$(children $launcher phxrun | tr '\n' ' ')
 kill -9 $launcher
 ended 137
 agents_gone "$agents"

@@ -8,6 +8,7 @@
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
+. extras/launch/procs.sh
 out=build/bench/launch
 mkdir -p "$out"
 rounds=${ROUNDS:-5}
@@ -143,7 +144,7 @@ awk -F'\t' -v OFS='\t' -v rounds="$rounds" '
 
 # Memory of launcher and agents while 64 x 8 sleep: PSS, KiB.
 pss() { # pid of the launcher: the sum over it and what stems from it, but for the ranks and the script
-    ps -e -o pid=,ppid=,comm= | awk -v top="$1" '
+    procs | awk -v top="$1" '
         { parent[$1] = $2; name[$1] = $3 }
         END {
             for (p in parent) {
@@ -165,7 +166,7 @@ asleep() { # launcher: its memory once all ranks run
     esac
     job=$!
     tries=0
-    while [ "$(ps -e -o args= | grep -c '^sleep 20')" -lt 512 ] && [ "$tries" -lt 100 ]; do
+    while [ "$(procs | grep -c ' sleep$')" -lt 512 ] && [ "$tries" -lt 100 ]; do
         tries=$((tries + 1))
         sleep 0.1
     done

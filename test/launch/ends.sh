@@ -101,18 +101,18 @@ start
 kill -9 "$(ours | tail -1)"
 ended 137 'kill -9 of a rank'
 start
-kill -9 "$(pgrep -x phxrun -P "$(pgrep -x phxrun -P $launcher | tail -1)" | tail -1)"
+kill -9 "$(children "$(children $launcher phxrun | tail -1)" phxrun | tail -1)"
 ended 1 'kill -9 of a leaf agent'
 said 'its agent is gone'
 ok $? '.. is said'
 start
-kill -9 "$(pgrep -x phxrun -P $launcher | head -1)"
+kill -9 "$(children $launcher phxrun | head -1)"
 ended 1 'kill -9 of an agent with agents below'
 start
 kill -9 $launcher
 ended 137 'kill -9 of the launcher'
 start
-for guard in $(ps -eo pid=,ppid=,comm= | awk -v top="$launcher" '$2 == top && $3 ~ /guard/ { print $1 }'); do
+for guard in $(procs | awk -v top="$launcher" '$2 == top && $3 ~ /guard/ { print $1 }'); do
     kill -9 "$guard"
 done
 kill -9 $launcher
@@ -130,7 +130,7 @@ ended 130 'INT, too'
 launcher=$!
 soon has_ours 16
 all=$(agents $launcher)
-kill -9 "$(pgrep -x phxrun -P $launcher | head -1)"
+kill -9 "$(children $launcher phxrun | head -1)"
 soon has_ours 14
 ok $? 'with --on-failure continue only the ranks of a killed agent die'
 soon said 'its agent is gone'
@@ -154,7 +154,7 @@ launcher=$!
 soon has_ours 4
 ok $? 'grandchildren run'
 all=$(agents $launcher)
-kill -9 "$(pgrep -x phxrun -P $launcher | head -1)"
+kill -9 "$(children $launcher phxrun | head -1)"
 ended 1 'kill -9 of the agent of grandchildren'
 run $fork -n 2 --hosts a,b sh -c "sleep $mark > /dev/null 2>&1 &"
 same "$status" 0 'a job that leaves something in the background'

@@ -97,7 +97,9 @@ launcher=$!
 soon has_ours 4
 ok $? 'four sleeps behind ssh'
 all=$(agents $launcher)
-kill -9 "$(pgrep -P $launcher -f as-agent | head -1)"
+kill -9 "$(for pid in $(children $launcher); do
+    ! arguments "$pid" | grep -q as-agent || echo "$pid"
+done | head -1)"
 wait $launcher
 same $? 1 'an ssh is killed'
 nothing_left() {

@@ -73,10 +73,18 @@ mkfifo "$work/pipe"
 launcher=$!
 exec 3< "$work/pipe"
 head -c 1000 <&3 > "$work/first"
+used() { # number and processor time of each writer
+    for pid in $(called yes); do
+        cut -d' ' -f1,14,15 "/proc/$pid/stat" 2> /dev/null
+    done
+}
 stopped() { # the writers wait: they have used no processor time between two looks
-    first=$(ps -eo ppid=,time=,args= | grep '[y]es$' | sort)
+    first=$(used)
     sleep 0.1
-    [ -n "$first" ] && [ "$first" = "$(ps -eo ppid=,time=,args= | grep '[y]es$' | sort)" ]
+    [ -n "$first" ] && [ "$first" = "$(used)" ]
+}
+no_writer() {
+    [ -z "$(called yes)" ]
 }
 soon stopped
 ok $? 'writers wait for a reader that does not read'
@@ -92,13 +100,13 @@ exec 3<&-
 
 "$PHXRUN" $fork -n 4 --hosts "$hosts" yes 2> "$work/err" | head -1 > "$work/out"
 same "$(cat "$work/out")" y '| head'
-soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
+soon no_writer
 ok $? '.. ends all'
 same "$(cat "$work/err")" '' '.. without a word'
 
 "$PHXRUN" -k --hosts a,b $fork yes 2> "$work/err" | head -1 > "$work/out"
 ok $? '-k with a reader that goes'
-soon eval '! ps -eo stat=,args= | grep -v "^Z" | grep -q "[0-9]* yes$"'
+soon no_writer
 ok $? '.. ends all, too'
 "$PHXRUN" --grace 0.2 -n 1 sh -c 'head -c 180000 /dev/zero | tr "\0" x; exit 3' 2> "$work/err" \
     | (sleep 2; wc -c) > "$work/out"

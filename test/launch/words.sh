@@ -51,9 +51,13 @@ same "$status $(sort "$work/out" | tr '\n' ' ')" '0 0 1 2 3 ' 'hosts behind a ga
 (trap '' CHLD; exec timeout 20 "$PHXRUN" -n 2 true)
 same $? 0 'SIGCHLD ignored by the caller'
 sh -c "trap '' HUP; exec \"$PHXRUN\" -n 1 sleep 0.5" &
-soon sh -c "ps -o args= -p $! | grep -q -e '-n 1 sleep'"
-kill -HUP $!
-wait $!
+launcher=$!
+ignores_hup() {
+    arguments $launcher | grep -q -e '-n 1 sleep'
+}
+soon ignores_hup
+kill -HUP $launcher
+wait $launcher
 same $? 0 'nohup'
 mkfifo "$work/fifo"
 run -n 1 -outfile-pattern "$work/fifo" echo x
