@@ -17,7 +17,7 @@
  *     a. j itself offers v as well as we can, or is next to v;
  *     b. some w next to j offers us v at least as well: w advertises v to j;
  *     c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
- *        same as ours, or differs by losses that were named (gap.c) and by one node at most, none of them v: j
+ *        same as ours, or differs by losses that were named (gap.c) and at most one node, none of them v: j
  *        is next to v, and v advertises itself to j.
  *    If w is strictly nearer to v than we are, any evidence that w is next to j is enough: w cannot rely on
  *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
