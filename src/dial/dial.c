@@ -938,6 +938,13 @@ uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct 
     return t->count;
 }
 
+int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+{
+    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+
+    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
+}
+
 void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;

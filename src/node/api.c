@@ -574,34 +574,6 @@ PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
     return n;
 }
 
-static struct phx_hub api_hub_at(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
-{
-    struct phx_hub hub = { .tried_us = at[i].tried_at };
-
-    phx__dial_addr_address(at, i, &hub.address);
-    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
-    if (node < p->ids.size) {
-        hub.peer = p->ids.at[node];
-        hub.linked = phx__node_link(p, node) != NULL;
-    }
-    return hub;
-}
-
-PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
-{
-    const struct phx__dial_addr *at = NULL;
-    uint32_t hub, i, count, node = PHX__NONE;
-    size_t n = 0;
-
-    if (!api_fills(p, out, capacity))
-        return 0;
-    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
-        for (i = 0; i < count; i++, n++)
-            if (n < capacity)
-                out[n] = api_hub_at(p, at, i, node);
-    return n;
-}
-
 PHX__COLD size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity)
 {
     const struct phx__dest *d;

@@ -126,6 +126,34 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
+{
+    struct phx_hub hub = { .tried_us = at[i].tried_at };
+
+    phx__dial_addr_address(at, i, &hub.address);
+    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
+    if (node < p->ids.size) {
+        hub.peer = p->ids.at[node];
+        hub.linked = phx__node_link(p, node) != NULL;
+    }
+    return hub;
+}
+
+PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
+{
+    const struct phx__dial_addr *at = NULL;
+    uint32_t hub, i, count, node = PHX__NONE;
+    size_t n = 0;
+
+    if (p == NULL || (out == NULL && capacity > 0))
+        return 0;
+    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
+        for (i = 0; i < count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, at, i, node);
+    return n;
+}
+
 static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];

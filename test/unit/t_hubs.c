@@ -174,7 +174,8 @@ static void test_told_why(void)
     ok(strstr(text, "hub: tcp://") != NULL && strstr(text, phx_strerror(PHX_EKEY)) != NULL,
        "phx_explain says it of this node itself");
     check(phx_dump(n[0].p, PHX_DUMP_JSON, text, sizeof text) > 0, "dump");
-    ok(strstr(text, "\"hubs\":[\n{\"address\":\"tcp://") != NULL && strstr(text, phx_strerror(PHX_EKEY)) != NULL,
+    ok(strstr(text, "\"hubs\":[\n{\"address\":\"tcp://") != NULL
+           && strstr(text, phx_strerror(PHX_EKEY)) != NULL,
        "so does phx_dump");
     finish(&n[1]);
     eventually(hub_says(&n[0], PHX_EREFUSED), "a hub that is gone");
@@ -184,6 +185,12 @@ static void test_told_why(void)
     eventually(phx_hubs(n[0].p, &hub, 1) == 1 && hub.linked, "a hub that is linked");
     phx_self(n[2].p, &self);
     ok(memcmp(&hub.peer, &self, sizeof self) == 0 && hub.error == 0, "with that node");
+    ok(logged(&n[0], "3 link ?", "dialling") == 2 && logged(&n[0], "4 link ?", "dialling") > 0,
+       "the first dial of each hub is a line of INFO, later ones are DEBUG");
+    check(phx_close(n[2].p, 0) == 0, "close");
+    eventually(logged(&n[0], "link", "node is closed") > 0, "an orderly goodbye");
+    ok(logged(&n[0], "2 link", "node is closed") == 0 && logged(&n[2], "2 link", "down") == 0,
+       "is no warning on either side");
     finish(&n[2]);
     finish(&n[0]);
 }
