@@ -2418,6 +2418,11 @@ PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
+/* The same of the i-th hub; node: whom it stands for, PHX__NONE as long as nobody knows. 0: there is none. */
+PHX_PRIVATE uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i,
+                                        const struct phx__dial_addr **at, uint32_t *node);
+/* Was the address of this dial never dialled before? */
+PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
 /* PHX__TIMER_DIAL fired with this argument. */
 PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);
@@ -15148,6 +15153,26 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
     return all[0]->count;
 }
 
+uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+                            uint32_t *node)
+{
+    const struct phx__dial_target *t;
+
+    if (i >= d->targets.hub_count)
+        return 0;
+    t = &d->targets.at[d->targets.hubs[i]];
+    *at = t->at;
+    *node = t->node;
+    return t->count;
+}
+
+int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+{
+    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+
+    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
+}
+
 void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
@@ -21524,7 +21549,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
+                : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
+                    ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -21987,8 +22013,12 @@ void phx__node_links_dial_deferred(phx *p)
 
 int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    int err;
+    int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
+    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
+    char at[PHX_ADDRESS_TEXT];
 
+    if (level <= p->cfg.log_level)
+        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -23548,6 +23578,52 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
+{
+    struct phx_hub hub = { .tried_us = at[i].tried_at };
+
+    phx__dial_addr_address(at, i, &hub.address);
+    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
+    if (node < p->ids.size) {
+        hub.peer = p->ids.at[node];
+        hub.linked = phx__node_link(p, node) != NULL;
+    }
+    return hub;
+}
+
+PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
+{
+    const struct phx__dial_addr *at = NULL;
+    uint32_t hub, i, count, node = PHX__NONE;
+    size_t n = 0;
+
+    if (p == NULL || (out == NULL && capacity > 0))
+        return 0;
+    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
+        for (i = 0; i < count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, at, i, node);
+    return n;
+}
+
+static void explain_hubs(struct phx__text *t, const phx *p)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        if (hub[i].linked)
+            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+        else if (hub[i].error == PHX_EAGAIN || hub[i].tried_us == 0)
+            phx__node_text_put(t, "%s\n", hub[i].error == PHX_EAGAIN ? "being tried" : "not tried");
+        else
+            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, hub[i].tried_us),
+                               phx_strerror(hub[i].error));
+    }
+}
+
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
@@ -23567,7 +23643,9 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
         phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
-    if (i != PHX__SELF) {
+    if (i == PHX__SELF) {
+        explain_hubs(&t, p);
+    } else {
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
@@ -23682,6 +23760,22 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
+static void dump_json_hubs(struct dump *d)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
+        dump_string(d, phx_address_text(&hub[i].address, text));
+        dump_id(d, ",\"peer\":", &hub[i].peer);
+        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
+        phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
+    }
+}
+
 PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l;
@@ -23694,6 +23788,8 @@ PHX__COLD static void dump_json(struct dump *d)
     for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
+    phx__node_text_put(&d->t, "],\n\"hubs\":[");
+    dump_json_hubs(d);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
     dump_each(d, 1, dump_json_seen);
     phx__node_text_put(&d->t, "]}\n");
