@@ -6,10 +6,10 @@
 #include "mem.h"
 #include "phoenix.h"
 #include "proc.h"
-#include "roster.h"
 #include "table.h"
 #include "wire.h"
 
+struct ftm_arbiter;
 struct ftm_comm;
 struct ftm_match;
 struct ftm_schedule;
@@ -62,12 +62,11 @@ struct ftm_bsend {
 };
 
 /* How the start stands. */
-struct ftm_start {
-    struct ftm_roster roster; /* of rank 0 without an arbiter */
-    int roster_made;
-    int told; /* HELLO has left */
-    int ready; /* TABLE is here */
-    uint32_t notice; /* number of the next event */
+struct ftm_opening {
+    struct ftm_arbiter *arbiter; /* of rank 0 where the launcher has none */
+    int told;     /* HELLO has left */
+    int ready;    /* TABLE is here */
+    int finished; /* all have called MPI_Finalize */
 };
 
 struct ftm_counters {
@@ -85,7 +84,7 @@ struct ftm {
     struct ftm_proc *procs;   /* one per world rank */
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
-    struct ftm_start start;
+    struct ftm_opening start;
     struct ftm_counters counters;
     struct ftm_comm *world, *self;
     struct ftm_schedule *schedules; /* of schedule.c */
@@ -124,8 +123,11 @@ void ftm_end(struct ftm *e, int code, const char *format, ...)
 #endif
     ;
 
-/* MPI_Abort: the arbiter is told, so that all end. MPI_Finalize: it is told that this process ends well. */
-void ftm_abort(struct ftm *e, int code);
-void ftm_finished(struct ftm *e);
+/* MPI_Abort, or a fatal error with a line for people: the arbiter is told, so that all end. */
+void ftm_abort(struct ftm *e, int code, const char *line);
+
+/* MPI_Finalize: the arbiter is told that this process ends well. ftm_finished says when all have. */
+void ftm_finalize(struct ftm *e);
+int ftm_finished(const struct ftm *e);
 
 #endif

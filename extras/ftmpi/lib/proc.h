@@ -8,7 +8,6 @@
 #include "list.h"
 
 struct ftm;
-struct ftm_words;
 
 struct ftm_proc {
     uint64_t name;
@@ -36,14 +35,20 @@ void ftm_proc_clear(struct ftm *e);
 /* Reads a TABLE. 0, or -1: malformed, or no memory. */
 int ftm_proc_table(struct ftm *e, const void *data, size_t size);
 
+/* That rank, or NULL: there is none, or it had another life. */
+struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life);
+
 /* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no room, it
  * waits and leaves later. No memory for that ends the job. */
-void ftm_proc_tell(struct ftm *e, int proc, const struct ftm_words *w, const void *data, size_t size);
+void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size);
 
 /* Gives a message to Phoenix, or to ourselves. 0, PHX_EAGAIN or another enum phx_error. release as for
- * phx_send_owned, or NULL: copied. */
-int ftm_proc_send(struct ftm *e, int proc, const struct ftm_words *w, const void *data, size_t size,
+ * phx_send_owned, or NULL: copied. from and tag: see wire.h. */
+int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                   void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* Our own `from` in a generation. */
+uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation);
 
 /* Sends what waits, as far as there is room. */
 void ftm_proc_flush(struct ftm *e);

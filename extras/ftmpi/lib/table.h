@@ -6,9 +6,9 @@
 
 #include "mem.h"
 
-/* A handle is an int: 4 bits of kind (never above 15, so it is never negative as long as kinds stay below 16 in 31
- * bits), 8 bits that count how often its place was used, 19 bits of place. The handle of nothing is place 0. */
-enum ftm_kind {
+/* A handle is an int that is never negative: 4 bits of kind, 8 bits that count how often its place was used, 19 bits of
+ * place. The handle of nothing has place 0. */
+enum ftm_handle_kind {
     FTM_COMM = 1,
     FTM_GROUP,
     FTM_TYPE,
