@@ -144,6 +144,7 @@ struct phx__mem {
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
+    uint64_t looks; /* entries of tables visited, for phx_stats: all rooms have this struct */
 };
 
 /* alloc NULL: malloc and free. */
@@ -10552,6 +10553,7 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
+    t->mem->looks += t->capacity;
     for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
@@ -10830,6 +10832,7 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     const struct phx__offer *h, *end = offer + d->offer_count;
 
+    r->mem->looks += d->offer_count;
     for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
@@ -11056,6 +11059,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     n->dirty = 2;
     r->pace.look = 1;
+    r->mem->looks += r->table.capacity;
     for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
@@ -11153,6 +11157,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
+    r->mem->looks++;
     if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
     /* A life that the owner does not lead, as far as we know. Only the owner is believed if it leaps. */
@@ -11257,6 +11262,7 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.capacity;
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -11266,6 +11272,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
 
+    r->mem->looks++;
     if (phx__route_dest(r, node) == NULL)
         return;
     d = &r->table.at[node];
@@ -11284,6 +11291,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
@@ -11315,6 +11323,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
+    r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
@@ -11352,6 +11361,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    r->mem->looks += r->nbr_count;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
@@ -11383,6 +11393,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk++;
     r->pace.urgent = 1;
     n = r->nbrs;
+    r->mem->looks += r->nbr_count + r->table.capacity;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -11410,6 +11421,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
+    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
     for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
@@ -11448,6 +11460,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
     for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
@@ -11503,6 +11516,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && phx__route_is_forgettable(r, i))
@@ -11660,6 +11674,7 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint32_t v, behind = 0;
 
+    r->mem->looks += r->table.capacity;
     for (v = 1; v < r->table.capacity; v++) {
         const struct phx__dest *d = &r->table.at[v];
         behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
@@ -11674,6 +11689,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
     uint32_t i;
 
+    r->mem->looks += d->offer_count;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
@@ -11774,6 +11790,7 @@ static void advert_choose_delegate(struct phx__route *r)
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
@@ -11795,6 +11812,7 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
+    r->mem->looks += r->undelegated.count;
     for (i = 0; i < r->undelegated.count; i++) {
         struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
@@ -11813,6 +11831,7 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
     if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
+    r->mem->looks += r->dirty.count;
     for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++) {
         uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = &r->table.at[v];
@@ -11839,6 +11858,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
+    r->mem->looks += count;
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
         const struct phx__dest *d = &r->table.at[v];
@@ -11894,6 +11914,7 @@ static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
 
+    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
@@ -11908,6 +11929,7 @@ static void advert_update_all(struct phx__route *r)
     uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
@@ -11928,6 +11950,7 @@ static void advert_beat_shrunk(struct phx__route *r)
     if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;
@@ -12140,6 +12163,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
     uint32_t i, count = 0;
     uint64_t skip;
 
+    d->mem->looks += d->link_count;
     for (i = 0; i < d->link_count; i++)
         count += (uint32_t)detect_fits(d->links[i], monitor, busy);
     if (count == 0)
@@ -14071,6 +14095,7 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
+    ts->mem->looks += ts->node_capacity;
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
             && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
@@ -14183,6 +14208,7 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
+    ts->mem->looks += ts->latent > 0 ? ts->node_capacity : 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
         if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
@@ -14487,6 +14513,7 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 {
     struct phx_address other;
 
+    d->targets.mem->looks += d->slots.count;
     for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
@@ -14835,6 +14862,7 @@ static void dial_relax(struct phx__dial *d, int before)
     if ((held == 0 && d->targets.known > dial_mesh(d))
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
+    d->targets.mem->looks += d->targets.count;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
@@ -17614,6 +17642,7 @@ PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__t
     struct phx__queued *q;
     int found = 0;
 
+    p->mem->looks += p->store.count + p->node_capacity;
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
     for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
@@ -17803,6 +17832,7 @@ static void box_expire_held(struct phx__post *p)
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
 
+    p->mem->looks += p->store.count;
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
@@ -17851,6 +17881,7 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
+    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -20926,6 +20957,7 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
+    p->mem.looks += p->ids.size;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -24495,6 +24527,7 @@ PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int v
     s->insurance_saved = p->detect.saved_insurance;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
+    s->looks = p->mem.looks;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
     s->links = p->links.up;
