@@ -115,7 +115,8 @@ static const struct basic_row {
       sizeof(struct { double d; int i; }) },
     { MPI_SHORT_INT, sizeof(short), sizeof(int), sizeof(int), sizeof(struct { short s; int i; }) },
     { MPI_DOUBLE, sizeof(double), offsetof(struct { char c; double d; }, d), 0, sizeof(double) },
-    { MPI_LONG_DOUBLE, sizeof(long double), offsetof(struct { char c; long double d; }, d), 0, sizeof(long double) },
+    { MPI_LONG_DOUBLE, sizeof(long double), offsetof(struct { char c; long double d; }, d), 0,
+        sizeof(long double) },
     { MPI_LB, 0, 1, 0, 0 },
     { MPI_UB, 0, 1, 0, 0 },
 };
@@ -258,7 +259,8 @@ static int same_facts(const struct pair *p)
         high = i == 0 || x->at + x->size > high ? x->at + x->size : high;
         size += x->size;
     }
-    return p->t->size == size && p->t->elements == p->m.entries && p->t->lb == p->m.lb && p->t->ub == p->m.ub &&
+    return p->t->size == size && p->t->elements == p->m.entries && p->t->lb == p->m.lb &&
+           p->t->ub == p->m.ub &&
            p->t->true_lb == low && p->t->true_ub == high;
 }
 
@@ -297,7 +299,8 @@ struct field {
 
 static void field_new(struct field *f, const struct pair *p, int count)
 {
-    long reach = (long)(count - 1) * (p->m.ub - p->m.lb), low = (long)p->t->true_lb, high = (long)p->t->true_ub;
+    long reach = (long)(count - 1) * (p->m.ub - p->m.lb), low = (long)p->t->true_lb, high =
+        (long)p->t->true_ub;
     size_t i;
 
     low += count != 0 && reach < 0 ? reach : 0;
@@ -310,7 +313,8 @@ static void field_new(struct field *f, const struct pair *p, int count)
 }
 
 /* Packs or unpacks by the model. */
-static size_t model_pack(const struct pair *p, const struct field *f, int count, unsigned char *stream, int out)
+static size_t model_pack(const struct pair *p, const struct field *f, int count, unsigned char *stream,
+                         int out)
 {
     size_t n = 0;
     int i, j;
@@ -327,7 +331,8 @@ static size_t model_pack(const struct pair *p, const struct field *f, int count,
 }
 
 /* Moves all in random pieces. 1: it was as many bytes as it should be. */
-static int move_in_pieces(const struct pair *p, const struct field *f, int count, unsigned char *stream, size_t n,
+static int move_in_pieces(const struct pair *p, const struct field *f, int count, unsigned char *stream,
+                          size_t n,
                           int out)
 {
     struct ftm_pack k;
@@ -347,7 +352,8 @@ static int move_in_pieces(const struct pair *p, const struct field *f, int count
 }
 
 /* 1: a block, if it is said to be one, is what packing makes. */
-static int same_block(const struct pair *p, const struct field *f, int count, const unsigned char *stream, size_t n)
+static int same_block(const struct pair *p, const struct field *f, int count, const unsigned char *stream,
+                      size_t n)
 {
     if (!ftm_type_is_block(p->t, (uint64_t)count))
         return 1;
@@ -370,7 +376,8 @@ static int same_bytes(const struct pair *p)
     for (size_t i = 0; i < n; i++)
         a[i] = (unsigned char)(i * 7 + 1);
     model_pack(p, &model, count, a, 0);
-    good = good && move_in_pieces(p, &ours, count, a, n, 0) && memcmp(ours.bytes, model.bytes, ours.size) == 0;
+    good = good && move_in_pieces(p, &ours, count, a, n, 0) &&
+        memcmp(ours.bytes, model.bytes, ours.size) == 0;
     free(a);
     free(b);
     free(ours.bytes);
@@ -441,7 +448,8 @@ static int nest(struct ftm *e, int *depth)
         int64_t at[2] = { 0, ftm_type_extent(t) + 1 }, odd[2] = { 1, 3 };
         struct ftm_blocks b = { 2, NULL, 1, *depth % 2 ? at : odd, NULL, t, 0 };
 
-        rc = draw(2) ? ftm_type_blocks(e, &b, &next) : ftm_type_vector(e, 2, 1, ftm_type_extent(t) + 1, t, &next);
+        rc = draw(2) ? ftm_type_blocks(e, &b, &next) : ftm_type_vector(e, 2, 1, ftm_type_extent(t) + 1, t,
+                                                                       &next);
         if (rc == 0 && *depth > 50) {
             ftm_type_drop(e, next);
             rc = ftm_type_vector(e, 1, 3, 0, t, &next);
