@@ -8,11 +8,10 @@
  * pipes of the ranks. The arbiter decides when the job has failed; this file does what it says. Processes
  * and lines are those of extras/launch: when ftmpirun ends, however it ends, its processes do. */
 #define _POSIX_C_SOURCE 200809L
-#include "arbiter.h"
-
-#include "lines.h"
-#include "proc.h"
-#include "status.h"
+#include "../launch/lines.h"
+#include "../launch/proc.h"
+#include "../launch/status.h"
+#include "lib/arbiter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +79,8 @@ static void run_say(struct run *r, const char *line)
 {
     struct la_sink *s = &r->sinks[1];
 
-    if (la_queue_add(&s->waiting, "ftmpirun: ", 10) == 0 && la_queue_add(&s->waiting, line, strlen(line)) == 0)
+    if (la_queue_add(&s->waiting, "ftmpirun: ", 10) == 0
+        && la_queue_add(&s->waiting, line, strlen(line)) == 0)
         (void)la_queue_add(&s->waiting, "\n", 1);
     (void)la_sink_flush(s);
 }
@@ -170,7 +170,10 @@ static void run_end(struct run *r)
 
 static void run_on_say(void *ctx, const char *line)
 {
-    run_say(ctx, line);
+    struct run *r = ctx;
+
+    if (r->code == 0) /* else this file ended the job, and no rank is to blame */
+        run_say(r, line);
 }
 
 static void run_on_over(void *ctx, int code)
@@ -268,7 +271,9 @@ static int run_open_node(struct run *r)
 /* ---- Starting ------------------------------------------------------------------------------------- */
 
 /* The contract with MPI_Init. What stands in our own environment of it is not the ranks'. */
-enum { RUN_JOB, RUN_RANK, RUN_SIZE, RUN_LIFE, RUN_HUB, RUN_KEY_FD, RUN_ARBITER, RUN_HOST, RUN_SITE, RUN_WORDS };
+enum {
+    RUN_JOB, RUN_RANK, RUN_SIZE, RUN_LIFE, RUN_HUB, RUN_KEY_FD, RUN_ARBITER, RUN_HOST, RUN_SITE, RUN_WORDS
+};
 static const char *const run_words[] = {
     "FTMPI_JOB=", "FTMPI_RANK=", "FTMPI_SIZE=", "FTMPI_LIFE=", "FTMPI_HUB=", "FTMPI_KEY_FD=",
     "FTMPI_ARBITER=", "FTMPI_HOST=", "FTMPI_SITE=",
