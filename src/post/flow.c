@@ -13,10 +13,10 @@
  * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
  * sets sent back to base: go-back-N. That is enough: links lose no single frames, only all behind a loss.
  *
- * Silence is no loss: all may wait at a relay that is slow, and what is sent again waits there, too, and makes
- * it slower. So after a time-out the flow asks. Its *question* is an empty fragment with the number that is
- * next to be emitted. It travels as data do, behind all that is under way, and its target says at once what
- * it has. If that is less, something was lost, and the target says that, too: a gap.
+ * Silence is no loss. All may wait at a slow relay, and what is sent again waits there, too, and makes it
+ * slower. So after a time-out the flow asks: its *question* is an empty fragment with the number that is next
+ * to be emitted. It travels as data do, behind all that is under way, and the target acknowledges at once
+ * what it has. If a fragment is missing, that ack reports a gap.
  *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
@@ -132,9 +132,8 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->allowed = o->own;
     memset(&o->rtt, 0, sizeof o->rtt);
     o->rto = FLOW_RTO_MIN;
-    o->asks = o->drains = 0;
     o->rto_at = PHX__NEVER;
-    o->rewind_from = 0;
+    memset(&o->path, 0, sizeof o->path);
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
@@ -383,7 +382,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
-    if (o->sent == o->base + o->count || o->drains)
+    if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
@@ -430,7 +429,7 @@ void phx__post_flow_pop(struct phx__flow_out *o)
 
 static uint64_t flow_patience(uint64_t rtt)
 {
-    uint64_t most = rtt < FLOW_RTO_MAX ? FLOW_RTO_TIMES * rtt : FLOW_RTO_MAX; /* a host may sleep through one */
+    uint64_t most = FLOW_RTO_TIMES * PHX__MIN(rtt, FLOW_RTO_MAX); /* a host may sleep through one */
 
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
@@ -450,7 +449,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->asks = 0;
+    o->path.asks = 0;
     o->rto = flow_patience(o->rtt.smoothed);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
@@ -463,7 +462,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->asks = o->drains = 0;
+    o->path.asks = o->path.drains = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
@@ -475,7 +474,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     o->allowed = PHX__MIN(o->allowed, o->own);
-    o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
+    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
@@ -484,9 +483,9 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now
 {
     uint64_t patience = flow_patience(usual);
 
-    o->asks = patience <= o->rto;
-    o->rto_at = now + (o->asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
-    o->rto = o->asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
+    o->path.asks = patience <= o->rto;
+    o->rto_at = now + (o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
+    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
@@ -501,7 +500,7 @@ struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
     phx__buf_writer_init(&w, b->data, PHX__DATA_HEAD);
     phx__wire_data_put(&w, &d, 0, o->hops);
     b->used = w.size;
-    o->asks = 0;
+    o->path.asks = 0;
     return b;
 }
 

@@ -63,6 +63,12 @@ struct phx__flow_rtt {
     uint64_t number, at, smoothed;
 };
 
+struct phx__flow_path {
+    uint8_t asks;   /* the question is to be emitted next */
+    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
+    uint64_t rewind_from; /* a reported gap is not answered before */
+};
+
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
 struct phx__flow_out {
     struct phx__mem *mem;
@@ -87,9 +93,7 @@ struct phx__flow_out {
     uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
     struct phx__flow_rtt rtt;
     uint64_t rto, rto_at; /* after how long the target is asked; PHX__NEVER: nothing is under way */
-    uint8_t asks;   /* the question is to be emitted next */
-    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
-    uint64_t rewind_from; /* a reported gap is not answered before */
+    struct phx__flow_path path;
     uint64_t limit_at;    /* no message expires before */
     struct phx__flow_open open;
 };
@@ -121,7 +125,7 @@ PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t byt
 /* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* No ack came for o->rto: the target is asked, unless others' acks take `usual` now. Then this one may, too. */
+/* No ack came for o->rto: the target is asked, unless the round trips of others take `usual` now. */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);

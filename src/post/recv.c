@@ -771,10 +771,10 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         phx__post_sched_owe(p, peer, 1);
     }
     recv_timed(p, phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now));
-    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
-    if (o->drains)
+    if (o->path.drains)
         phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }

@@ -111,7 +111,7 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 static int sched_is_ready(const struct phx__post_source *s)
 {
     return s->is_transit ? s->peer->transit.queue.bytes > 0
-                         : s->peer->out.asks || phx__post_flow_peek(&s->peer->out) != NULL;
+                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
@@ -165,9 +165,9 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         return;
     moves = nbr != peer->nbr || generation != peer->generation;
     /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
-    o->drains = moves && o->sent > o->base
+    o->path.drains = moves && o->sent > o->base
                 && p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation);
-    if (moves && !o->drains) {
+    if (moves && !o->path.drains) {
         peer->nbr = nbr;
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
@@ -508,7 +508,7 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
             p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, *p->ops.now);
     }
-    if (err >= 0 && peer->out.asks && out->bytes < most)
+    if (err >= 0 && peer->out.path.asks && out->bytes < most)
         err = sched_ask(p, &peer->out, out);
     phx__post_sched_arm(p, peer);
     return err < 0 ? err : 0;
@@ -710,9 +710,9 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. Where another way stands open it
-         * is taken, though the former one may only be slow. */
-        if (peer->routed && o->drains)
+        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
+         * taken, though the former one may only be slow. */
+        if (peer->routed && o->path.drains)
             phx__post_flow_rewind(o);
         else if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);

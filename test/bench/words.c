@@ -359,8 +359,8 @@ int main(int argc, char **argv)
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (count < 4 || count > MOST || message_size > SIZE_MOST || board == MAP_FAILED || pipe(go) != 0
         || pipe(stay) != 0) {
-        fprintf(stderr, "usage: words N (4..%d) [tcp] [all|near|one|barrier] [size=S] [sites] [kill] [full] [watch]\n",
-                MOST);
+        fprintf(stderr, "usage: words N (4..%d) [tcp] [all | near | one | barrier] [size=S] [sites] [kill]"
+                " [full] [watch]\n", MOST);
         return 2;
     }
     alarm(LIMIT_US / 1000000 + 20);
@@ -381,9 +381,10 @@ int main(int argc, char **argv)
         tell(&all, phx_now_us() - start, done);
         return 1;
     }
-    printf("ms=%.1f\tcpu_ms=%.0f\tfull_ms=%.1f\trelayed=%.3f\tagain=%.4f\tentries=%.2f\tlost=%lu\tfailed=%lu\tlinks=%.3f\t\n",
-           (double)(all.done - start) / 1e3, (double)all.cpu / 1e3,
-           until_full ? (double)(all.full - start) / 1e3 : 0.0, (double)all.relayed / (double)messages,
+    printf("ms=%.1f\tcpu_ms=%.0f\tfull_ms=%.1f\t", (double)(all.done - start) / 1e3, (double)all.cpu / 1e3,
+           until_full ? (double)(all.full - start) / 1e3 : 0.0);
+    printf("relayed=%.3f\tagain=%.4f\tentries=%.2f\tlost=%lu\tfailed=%lu\tlinks=%.3f\t\n",
+           (double)all.relayed / (double)messages,
            (double)all.again / (double)messages, (double)all.entries / (double)messages,
            kills ? 0ul : (unsigned long)all.lost, (unsigned long)all.failed,
            (double)all.links / count / (count - 1));
