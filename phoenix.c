@@ -144,6 +144,7 @@ struct phx__mem {
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
+    uint64_t looks; /* entries of tables visited, for phx_stats: all rooms have this struct */
 };
 
 /* alloc NULL: malloc and free. */
@@ -2418,6 +2419,11 @@ PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
+/* The same of the i-th hub; node: whom it stands for, PHX__NONE as long as nobody knows. 0: there is none. */
+PHX_PRIVATE uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i,
+                                        const struct phx__dial_addr **at, uint32_t *node);
+/* Was the address of this dial never dialled before? */
+PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
 /* PHX__TIMER_DIAL fired with this argument. */
 PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);
@@ -10547,6 +10553,7 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
+    t->mem->looks += t->capacity;
     for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
@@ -10825,6 +10832,7 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     const struct phx__offer *h, *end = offer + d->offer_count;
 
+    r->mem->looks += d->offer_count;
     for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
@@ -11051,6 +11059,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     n->dirty = 2;
     r->pace.look = 1;
+    r->mem->looks += r->table.capacity;
     for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
@@ -11148,6 +11157,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
+    r->mem->looks++;
     if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
     /* A life that the owner does not lead, as far as we know. Only the owner is believed if it leaps. */
@@ -11252,6 +11262,7 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.capacity;
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -11261,6 +11272,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
 
+    r->mem->looks++;
     if (phx__route_dest(r, node) == NULL)
         return;
     d = &r->table.at[node];
@@ -11279,6 +11291,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
@@ -11310,6 +11323,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
+    r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
@@ -11347,6 +11361,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    r->mem->looks += r->nbr_count;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
@@ -11378,6 +11393,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk++;
     r->pace.urgent = 1;
     n = r->nbrs;
+    r->mem->looks += r->nbr_count + r->table.capacity;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -11405,6 +11421,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
+    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
     for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
@@ -11443,6 +11460,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
     for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
@@ -11498,6 +11516,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && phx__route_is_forgettable(r, i))
@@ -11655,6 +11674,7 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint32_t v, behind = 0;
 
+    r->mem->looks += r->table.capacity;
     for (v = 1; v < r->table.capacity; v++) {
         const struct phx__dest *d = &r->table.at[v];
         behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
@@ -11669,6 +11689,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
     uint32_t i;
 
+    r->mem->looks += d->offer_count;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
@@ -11769,6 +11790,7 @@ static void advert_choose_delegate(struct phx__route *r)
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
@@ -11790,6 +11812,7 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
+    r->mem->looks += r->undelegated.count;
     for (i = 0; i < r->undelegated.count; i++) {
         struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
@@ -11808,6 +11831,7 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
     if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
+    r->mem->looks += r->dirty.count;
     for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++) {
         uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = &r->table.at[v];
@@ -11834,6 +11858,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
+    r->mem->looks += count;
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
         const struct phx__dest *d = &r->table.at[v];
@@ -11889,6 +11914,7 @@ static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
 
+    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
@@ -11903,6 +11929,7 @@ static void advert_update_all(struct phx__route *r)
     uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
@@ -11923,6 +11950,7 @@ static void advert_beat_shrunk(struct phx__route *r)
     if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;
@@ -12135,6 +12163,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
     uint32_t i, count = 0;
     uint64_t skip;
 
+    d->mem->looks += d->link_count;
     for (i = 0; i < d->link_count; i++)
         count += (uint32_t)detect_fits(d->links[i], monitor, busy);
     if (count == 0)
@@ -14066,6 +14095,7 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
+    ts->mem->looks += ts->node_capacity;
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
             && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
@@ -14178,6 +14208,7 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
+    ts->mem->looks += ts->latent > 0 ? ts->node_capacity : 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
         if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
@@ -14482,6 +14513,7 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 {
     struct phx_address other;
 
+    d->targets.mem->looks += d->slots.count;
     for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
@@ -14830,6 +14862,7 @@ static void dial_relax(struct phx__dial *d, int before)
     if ((held == 0 && d->targets.known > dial_mesh(d))
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
+    d->targets.mem->looks += d->targets.count;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
@@ -15146,6 +15179,26 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
         return 0;
     *at = all[0]->at;
     return all[0]->count;
+}
+
+uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+                            uint32_t *node)
+{
+    const struct phx__dial_target *t;
+
+    if (i >= d->targets.hub_count)
+        return 0;
+    t = &d->targets.at[d->targets.hubs[i]];
+    *at = t->at;
+    *node = t->node;
+    return t->count;
+}
+
+int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+{
+    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+
+    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
 }
 
 void phx__dial_stop(struct phx__dial *d)
@@ -17589,6 +17642,7 @@ PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__t
     struct phx__queued *q;
     int found = 0;
 
+    p->mem->looks += p->store.count + p->node_capacity;
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
     for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
@@ -17778,6 +17832,7 @@ static void box_expire_held(struct phx__post *p)
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
 
+    p->mem->looks += p->store.count;
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
@@ -17826,6 +17881,7 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
+    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -20901,6 +20957,7 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
+    p->mem.looks += p->ids.size;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);
@@ -21524,7 +21581,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
+                : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
+                    ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -21987,8 +22045,12 @@ void phx__node_links_dial_deferred(phx *p)
 
 int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    int err;
+    int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
+    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
+    char at[PHX_ADDRESS_TEXT];
 
+    if (level <= p->cfg.log_level)
+        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -23548,6 +23610,52 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
+{
+    struct phx_hub hub = { .tried_us = at[i].tried_at };
+
+    phx__dial_addr_address(at, i, &hub.address);
+    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
+    if (node < p->ids.size) {
+        hub.peer = p->ids.at[node];
+        hub.linked = phx__node_link(p, node) != NULL;
+    }
+    return hub;
+}
+
+PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
+{
+    const struct phx__dial_addr *at = NULL;
+    uint32_t hub, i, count, node = PHX__NONE;
+    size_t n = 0;
+
+    if (p == NULL || (out == NULL && capacity > 0))
+        return 0;
+    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
+        for (i = 0; i < count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, at, i, node);
+    return n;
+}
+
+static void explain_hubs(struct phx__text *t, const phx *p)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        if (hub[i].linked)
+            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+        else if (hub[i].error == PHX_EAGAIN || hub[i].tried_us == 0)
+            phx__node_text_put(t, "%s\n", hub[i].error == PHX_EAGAIN ? "being tried" : "not tried");
+        else
+            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, hub[i].tried_us),
+                               phx_strerror(hub[i].error));
+    }
+}
+
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
@@ -23567,7 +23675,9 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
         phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
-    if (i != PHX__SELF) {
+    if (i == PHX__SELF) {
+        explain_hubs(&t, p);
+    } else {
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
@@ -23682,6 +23792,22 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
+static void dump_json_hubs(struct dump *d)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
+        dump_string(d, phx_address_text(&hub[i].address, text));
+        dump_id(d, ",\"peer\":", &hub[i].peer);
+        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
+        phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
+    }
+}
+
 PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l;
@@ -23694,6 +23820,8 @@ PHX__COLD static void dump_json(struct dump *d)
     for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
+    phx__node_text_put(&d->t, "],\n\"hubs\":[");
+    dump_json_hubs(d);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
     dump_each(d, 1, dump_json_seen);
     phx__node_text_put(&d->t, "]}\n");
@@ -24399,6 +24527,7 @@ PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int v
     s->insurance_saved = p->detect.saved_insurance;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
+    s->looks = p->mem.looks;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
     s->links = p->links.up;
