@@ -21,7 +21,7 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces overload'
 parts="$parts slow large tree launch launch_chaos figures liar lies lies_said door sim"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'

@@ -489,6 +489,8 @@ const struct story stories[] = {
     { "crash_loop", "processes with many names die one after the other", 5, 5, 5, tell_crash_loop,
       NULL },
     { "came_and_left", "a crowd comes and says goodbye", 5, 5, 5, tell_came_and_left, NULL },
+    { "first_words", "all join at once on two cores, and all speak to all", 64, 3, 1000, tell_first_words,
+      overload_world },
     { "strangers", "a silent crowd at a hub with few descriptors", 15, 6, 64, tell_strangers, NULL },
     { "full_hub", "all name one hub that has few descriptors", 60, 42, 512, tell_full_hub, NULL },
     { "full_accepts", "all name one hub that takes few links", 60, 26, 512, tell_full_accepts, NULL },

@@ -53,6 +53,10 @@ void tell_deaths(struct sim *s);
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
 
+/* Told in overload.c. */
+void tell_first_words(struct sim *s);
+void overload_world(struct world_options *o);
+
 /* Told in large.c. */
 void tell_too_large(struct sim *s);
 

@@ -45,7 +45,7 @@ static uint64_t idle_deadline(void *state)
 
 static void boot(struct world *w, uint32_t host)
 {
-    struct world_app app = { NULL, idle_step, idle_deadline };
+    struct world_app app = { NULL, idle_step, idle_deadline, NULL };
 
     world_begin(w, host);
     world_attach(w, host, &app);
@@ -435,7 +435,7 @@ static int chat_step(void *state, uint64_t now)
 
 static void chat_start(struct world *w, struct chat *c, uint32_t i, uint32_t total)
 {
-    struct world_app app = { NULL, chat_step, idle_deadline };
+    struct world_app app = { NULL, chat_step, idle_deadline, NULL };
     struct phx_address a;
     uint32_t k;
     int handle;
