@@ -69,7 +69,7 @@ static void say_first(struct sim *s, uint32_t from)
 }
 
 /* All listen, then all join the one hub that they know, and each sends a word to each other at once. */
-static void first_words(struct sim *s, uint32_t cores)
+static void first_words(struct sim *s, uint32_t sharing)
 {
     uint32_t n = s->o.nodes, i;
     struct words sum;
@@ -78,7 +78,7 @@ static void first_words(struct sim *s, uint32_t cores)
     s->names = 1;
     add(s, n, 0, 0);
     for (i = 0; i < n; i++)
-        world_core(s->w, i, i % cores);
+        world_core(s->w, i, i % ((n + sharing - 1) / sharing));
     start_all(s);
     run_for(s, 100 * MS);
     join_all(s, 0);
@@ -89,7 +89,7 @@ static void first_words(struct sim *s, uint32_t cores)
     sum = words_sum(s);
     figure(s, "first_words all have spoken after s", spoken);
     figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
-    figure(s, "first_words relayed frames per message", (double)sum.relayed / pairs);
+    bar(s, "first_words relayed frames per message", (double)sum.relayed / pairs, 2);
     figure(s, "first_words looks per message", (double)sum.looks / pairs);
     figure(s, "first_words retransmitted frames per message", (double)sum.retransmitted / pairs);
     figure(s, "first_words links lost", (double)sum.lost);
@@ -97,10 +97,20 @@ static void first_words(struct sim *s, uint32_t cores)
     sum = words_sum(s);
     figure(s, "first_words quiet after s", (double)now_us(s) / 1e6 - 0.1);
     figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
-    figure(s, "first_words entries per ordered pair", (double)sum.entries / pairs);
+    bar(s, "first_words entries per ordered pair", (double)sum.entries / pairs, 3);
 }
 
-void tell_first_words(struct sim *s)
+void tell_words_1(struct sim *s)
 {
-    first_words(s, 2);
+    first_words(s, 1);
+}
+
+void tell_words_10(struct sim *s)
+{
+    first_words(s, 10);
+}
+
+void tell_words_200(struct sim *s)
+{
+    first_words(s, 200);
 }

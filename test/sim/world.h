@@ -157,7 +157,7 @@ struct world_host {
     uint64_t worked_ns, worked_before; /* in the step at hand; what app.work said when that was counted */
     uint64_t worked_us; /* in all steps */
     uint32_t core, core_next; /* which it steps on; who waits for it next */
-    uint8_t stepping, core_waits;
+    uint8_t stepping, cold, core_waits;
     struct world_slot *slots;
     uint32_t slot_count, slot_capacity, handles;
     int free_slot, ready_first, ready_last;
@@ -176,6 +176,7 @@ struct world_costs {
     uint32_t step, call, send, dial, accept; /* ns each */
     uint32_t kilobyte;                 /* ns for 1,024 bytes sent or read */
     uint32_t frame, handshake, look;   /* ns each, counted by the app */
+    uint32_t cold; /* all takes so many times longer if the core did not make the last step of this host */
 };
 extern const struct world_costs world_costs_measured;
 
@@ -183,6 +184,7 @@ extern const struct world_costs world_costs_measured;
 struct world_core {
     uint64_t busy_until;
     uint32_t first, last; /* of the hosts that wait; WORLD_NONE: none */
+    uint32_t steps_of;    /* whose step was the last */
     int armed;            /* a WORLD_CORE is in the heap */
 };
 
