@@ -216,7 +216,8 @@ int main(void)
     call = call_ns(fd[0]);
     kilobyte = kilobyte_ns(fd);
     connect_ns(&dial, &accepts, &sends);
-    printf("step=%.0f\tcall=%.0f\tsend=%.0f\tdial=%.0f\taccept=%.0f\t", wake_ns(), call, sends, dial, accepts);
+    printf("step=%.0f\tcall=%.0f\tsend=%.0f\t", wake_ns(), call, sends);
+    printf("dial=%.0f\taccept=%.0f\t", dial, accepts);
     printf("kilobyte=%.0f\thandshake=%.0f\tlook=%.1f\n", kilobyte, handshake_ns(), look_ns());
     return 0;
 }
