@@ -158,6 +158,15 @@ static int init_never(void *arg)
 }
 
 /* The launcher says the line and ends us; if it does not, we end by ourselves. */
+void ftm_end_now(struct ftm *e, int code, const char *line)
+{
+    ftm_abort(e, code, line);
+    ftm_pump_for(e, INIT_ABORT_US, init_never, NULL);
+    ftm_end(e, code, "rank %d: %s", e->config.rank, line);
+    ftm_step(e, phx_now_us(), NULL, 0);
+    _exit(1); /* where an engine was made without a way to end the process */
+}
+
 FTM_ALIAS(Abort)
 int FTM_CALL(Abort)(MPI_Comm comm, int errorcode)
 {
@@ -166,11 +175,8 @@ int FTM_CALL(Abort)(MPI_Comm comm, int errorcode)
     (void)comm;
     ftm_check_init("MPI_Abort");
     snprintf(line, sizeof line, "called MPI_Abort with %d", errorcode);
-    ftm_abort(ftm_this, errorcode, line);
-    ftm_pump_for(ftm_this, INIT_ABORT_US, init_never, NULL);
-    ftm_end(ftm_this, errorcode, "rank %d: %s", ftm_this->config.rank, line);
-    ftm_step(ftm_this, phx_now_us(), NULL, 0);
-    _exit(1);
+    ftm_end_now(ftm_this, errorcode, line);
+    return MPI_ERR_INTERN;
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
