@@ -16,7 +16,6 @@ struct arbiter_rank {
     enum arbiter_state state;
     struct ftm_seat seat;
     struct ftm_layout layout;
-    int silent; /* ended without MPI_Init */
 };
 
 struct ftm_arbiter {

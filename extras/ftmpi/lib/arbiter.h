@@ -1,8 +1,7 @@
 /* arbiter.h - who exists, who has failed, in which order: one per job, without I/O. */
 
-/* The launcher feeds it what it sees of processes and what they send to the arbiter's name; through its ops it
- * says what is to be done. It may be asked to end the job from inside any call, once: after that it ignores
- * what it is told.
+/* The launcher feeds it what it sees of processes and what they send to the arbiter's name; through its ops
+ * it says what is to be done. Any call may make it end the job, once: after that it ignores what it is told.
  *
  * There is one mode, ABORT: the job ends at once when a process dies, aborts, ends between MPI_Init and
  * MPI_Finalize, or ends before MPI_Init although another has called it. */
