@@ -53,7 +53,8 @@ static int check_end(const char *what)
         sums[1] += other[1];
     }
     if (check_rank == 0) {
-        printf("%s - %s: %d checks at %d ranks\n", sums[0] == 0 ? "ok 1" : "not ok 1", what, sums[1], check_size);
+        printf("%s - %s: %d checks at %d ranks\n", sums[0] == 0 ? "ok 1" : "not ok 1", what, sums[1],
+               check_size);
         printf("1..1\n");
         fflush(stdout);
     }
