@@ -56,7 +56,7 @@ int ftm_match_is_over(const struct ftm *e, uint32_t context);
 /* The first receive that wants a message of this process and tag, taken out of its list; or NULL. */
 struct ftm_request *ftm_match_arrived(struct ftm_match *m, int proc, uint32_t tag);
 
-/* The first message that fits (proc -1: from anybody; tag -1: any), still in the lists; or NULL. */
+/* The first message that fits (proc -1: from anybody; tag MPI_ANY_TAG), still in the lists; or NULL. */
 struct ftm_item *ftm_match_look(struct ftm_match *m, int proc, int tag);
 
 /* Puts a receive, or a message, at the end. 0, or -1: no memory. */
