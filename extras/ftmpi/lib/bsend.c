@@ -6,9 +6,10 @@
 #include "pack.h"
 #include "request.h"
 
-/* A buffered send copies its data into a free part of the buffer, and a request of our own, which nobody looks at,
- * sends them from there. The requests that hold a part are in a list by offset; their bytes include
- * MPI_BSEND_OVERHEAD, which is what the program has to reckon with. Nothing of ours is written there. */
+/* A buffered send copies its data into a free part of the buffer, and a request of our own, which nobody
+ * looks at, sends them from there. The requests that hold a part are in a list by offset; their bytes
+ * include MPI_BSEND_OVERHEAD, which is what the program has to reckon with. Nothing of ours is written
+ * there. */
 
 int ftm_bsend_attach(struct ftm *e, void *buffer, size_t size)
 {
@@ -35,7 +36,8 @@ int ftm_bsend_detach(struct ftm *e, void **buffer, size_t *size)
     return 0;
 }
 
-/* The first gap of that size: its offset, and the segment that begins behind it. (size_t)-1: there is none. */
+/* The first gap of that size: its offset, and the segment that begins behind it. (size_t)-1: there is none.
+ */
 static size_t bsend_gap(struct ftm *e, size_t size, struct ftm_list **before)
 {
     struct ftm_list *head = &e->bsend.segments, *link;

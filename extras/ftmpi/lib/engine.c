@@ -16,8 +16,9 @@
 #include "start.h"
 #include "type.h"
 
-/* Ranks compute for hours between two calls, and nothing works for them meanwhile. So they announce a day of silence,
- * have a day of patience with others, and relay for nobody; who is dead is said by the launcher. */
+/* Ranks compute for hours between two calls, and nothing works for them meanwhile. So they announce a day
+ * of silence, have a day of patience with others, and relay for nobody; who is dead is said by the
+ * launcher. */
 #define ENGINE_DAY_US 86400000000u
 
 /* ---- The end ----------------------------------------------------------------------------------- */
@@ -221,7 +222,7 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->cluster = "ftmpi";
     cfg->key = e->config.key;
     cfg->key_size = e->config.key_size;
-    cfg->relay = 0;
+    cfg->relay = e->start.arbiter != NULL; /* rank 0 of a job without a launcher is the hub */
     cfg->full_mesh = 0;
     cfg->same_host = !e->config.tcp;
     cfg->detector.interval_us = ENGINE_DAY_US;
@@ -266,9 +267,9 @@ static int engine_make_node(struct ftm *e)
 
     if (e->config.hubs == NULL)
         return PHX_EINVAL;
-    engine_configure(e, &cfg);
     if (e->config.arbiter == 0 && e->config.rank == 0 && (err = engine_make_arbiter(e)) != 0)
         return err;
+    engine_configure(e, &cfg);
     if ((err = phx_new(&e->node, &cfg, e->made_us)) != 0 || (err = phx_assume(e->node, name, name)) != 0)
         return err;
     if (e->config.listen != NULL && (err = phx_listen(e->node, e->config.listen)) != 0)

@@ -14,7 +14,8 @@ struct ftm_comm;
 struct ftm_match;
 struct ftm_schedule;
 
-/* Everything that a process is told when it starts. Zero what you do not use; strings and key are only read by ftm_new. */
+/* Everything that a process is told when it starts. Zero what you do not use; strings and key are only read
+ * by ftm_new. */
 struct ftm_config {
     const struct phx_os *os; /* NULL: the real one */
     const struct phx_alloc *alloc;
@@ -109,8 +110,8 @@ struct ftm {
     uint64_t row_us; /* of pump.c: when something was started last */
 };
 
-/* Makes a process: node, name, listener, hubs; predefined objects. Returns 0, or an MPI class or (negative) enum
- * phx_error, and *out is NULL. It may communicate when ftm_ready says 1. */
+/* Makes a process: node, name, listener, hubs; predefined objects. Returns 0, or an MPI class or (negative)
+ * enum phx_error, and *out is NULL. It may communicate when ftm_ready says 1. */
 int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now);
 int ftm_ready(const struct ftm *e);
 

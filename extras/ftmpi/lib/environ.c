@@ -73,12 +73,12 @@ static int environ_key(struct ftm_environ *v)
 
 static int environ_is_loopback(const char *hubs)
 {
-    return strstr(hubs, "//127.") != NULL || strstr(hubs, "//[::1]") != NULL || strstr(hubs, "//localhost") != NULL
-        || strncmp(hubs, "unix:", 5) == 0;
+    return strstr(hubs, "//127.") != NULL || strstr(hubs, "//[::1]") != NULL
+        || strstr(hubs, "//localhost") != NULL || strncmp(hubs, "unix:", 5) == 0;
 }
 
-/* Looking costs the core of another rank where there are fewer cores than ranks. FTMPI_LOCAL tells how many ranks
- * this host has; without it all may be here. */
+/* Looking costs the core of another rank where there are fewer cores than ranks. FTMPI_LOCAL tells how many
+ * ranks this host has; without it all may be here. */
 static int environ_patience(struct ftm_environ *v)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -13,7 +13,8 @@ struct ftm_environ {
     char problem[128]; /* what was wrong with it */
 };
 
-/* Reads FTMPI_... into v->config. 0, or -1 and v->problem says why. Without any of these it is a world of one. */
+/* Reads FTMPI_... into v->config. 0, or -1 and v->problem says why. Without any of these it is a world of
+ * one. */
 int ftm_environ_read(struct ftm_environ *v);
 
 #endif

@@ -79,7 +79,8 @@ static int flight_dispatch(struct ftm *e, const struct ftm_arrival *a)
     case FTM_CREDIT:
         return ftm_send_credit(e, a);
     case FTM_WITHDRAW:
-        return (FTM_FLAGS(a->tag) & FTM_FLAG_ANSWER) != 0 ? ftm_send_withdrawn(e, a) : ftm_recv_withdraw(e, a);
+        return (FTM_FLAGS(a->tag) & FTM_FLAG_ANSWER) != 0 ? ftm_send_withdrawn(e, a)
+                                                          : ftm_recv_withdraw(e, a);
     default:
         return -1;
     }
@@ -103,7 +104,7 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
     else
         bad = a.proc == NULL ? -1 : flight_dispatch(e, &a);
     if (bad)
-        ftm_end(e, 1, "rank %d: a message of kind %d and %lu bytes from rank %lu, life %lu, that no rank sends",
+        ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
                 e->config.rank, kind, (unsigned long)size, (unsigned long)FTM_RANK(from),
                 (unsigned long)FTM_LIFE(from));
 }

@@ -40,8 +40,8 @@ struct ftm_item {
     size_t charged;  /* against the sender's budget */
 };
 
-/* Both contexts of a communicator (comm->context, comm->match[0] and [1], comm->generation are set): from now on
- * what is for it gets there, what came too early first. 0, or MPI_ERR_INTERN: no memory. */
+/* Both contexts of a communicator (comm->context, comm->match[0] and [1], comm->generation are set): from
+ * now on what is for it gets there, what came too early first. 0, or MPI_ERR_INTERN: no memory. */
 int ftm_match_attach(struct ftm *e, struct ftm_comm *comm);
 
 /* The opposite. Messages that wait are dropped, receives that are posted are forgotten (they never end). */

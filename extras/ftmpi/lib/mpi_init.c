@@ -128,8 +128,8 @@ static int init_is_closed(void *arg)
     return ftm_closed(arg);
 }
 
-/* All are told by one message that all have come here, so nothing that was sent is still wanted by anybody. Only
- * rank 0 of a job without a launcher has to see that this message arrives. */
+/* All are told by one message that all have come here, so nothing that was sent is still wanted by anybody.
+ * Only rank 0 of a job without a launcher has to see that this message arrives. */
 FTM_ALIAS(Finalize)
 int FTM_CALL(Finalize)(void)
 {

@@ -114,7 +114,8 @@ int ftm_p2p_hand(const char *call, struct ftm_request *r, MPI_Request *request)
     return 0;
 }
 
-static int p2p_begin(const char *call, struct ftm_order *o, const struct ftm_envelope *v, MPI_Request *request)
+static int p2p_begin(const char *call, struct ftm_order *o, const struct ftm_envelope *v,
+                     MPI_Request *request)
 {
     struct ftm_request *r;
     int rc = ftm_p2p_check(call, o, v);

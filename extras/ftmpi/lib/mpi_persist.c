@@ -4,7 +4,8 @@
 #include "mpi_p2p.h"
 #include "pump.h"
 
-static int persist_make(const char *call, int kind, int mode, const struct ftm_envelope *v, MPI_Request *request)
+static int persist_make(const char *call, int kind, int mode, const struct ftm_envelope *v,
+                        MPI_Request *request)
 {
     struct ftm_request *r;
     struct ftm_order o;

@@ -3,8 +3,8 @@
 #include "mpi_call.h"
 #include "pump.h"
 
-/* Several requests of one call. A handle that is null, or a persistent request that is not active, counts as one
- * that is not there. */
+/* Several requests of one call. A handle that is null, or a persistent request that is not active, counts
+ * as one that is not there. */
 struct wait_set {
     const char *call;
     int count;
@@ -107,8 +107,8 @@ static int wait_tell_one(const struct wait_set *s, int which, MPI_Status *status
     return rc == 0 ? 0 : ftm_fail(wait_comm(comm), rc, s->call, NULL, 0);
 }
 
-/* Tells all that are done; *told of them, their places in indices (NULL: not wanted, then those that are nothing
- * get the empty status). 0, or MPI_ERR_IN_STATUS. */
+/* Tells all that are done; *told of them, their places in indices (NULL: not wanted, then those that are
+ * nothing get the empty status). 0, or MPI_ERR_IN_STATUS. */
 static int wait_tell_all(const struct wait_set *s, int *told, int *indices, MPI_Status *statuses)
 {
     int rc = 0, comm = MPI_COMM_NULL, i, error;

@@ -43,8 +43,8 @@ int ftm_proc_table(struct ftm *e, const void *data, size_t size);
 /* That rank, or NULL: there is none, or it had another life. */
 struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life);
 
-/* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no room, it
- * waits and leaves later. No memory for that ends the job. */
+/* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no
+ * room, it waits and leaves later. No memory for that ends the job. */
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size);
 
 /* Gives a message to Phoenix, or to ourselves. 0, PHX_EAGAIN or another enum phx_error. release as for

@@ -8,10 +8,10 @@
 #include "mpi.h"
 #include "request.h"
 
-/* Between processes that both look a message takes some microseconds, and one that has to wake its receiver takes
- * some tens. So a call looks for config.patience_us since something came last, and then sleeps in poll: what has
- * not come by then takes longer anyway. With more ranks than cores it sleeps at once, since looking would take the
- * core from the rank that it waits for. */
+/* Between processes that both look a message takes some microseconds, and one that has to wake its receiver
+ * takes some tens. So a call looks for config.patience_us since something came last, and then sleeps in
+ * poll: what has not come by then takes longer anyway. With more ranks than cores it sleeps at once, since
+ * looking would take the core from the rank that it waits for. */
 
 #define PUMP_SMALL 4096
 #define PUMP_ROW_US 20

@@ -22,8 +22,8 @@ void ftm_pump_turn(struct ftm *e);
 /* What was started leaves, without a look for what came. */
 void ftm_pump_flush(struct ftm *e);
 
-/* After a call that started something of that many bytes and returns: it leaves now, unless it is small and one of
- * many that are started in a row. Those leave with the next call that waits or looks. */
+/* After a call that started something of that many bytes and returns: it leaves now, unless it is small and
+ * one of many that are started in a row. Those leave with the next call that waits or looks. */
 void ftm_pump_started(struct ftm *e, uint64_t bytes);
 
 #endif

@@ -26,7 +26,9 @@ static char *recv_block(const struct ftm_request *r)
 {
     const struct ftm_order *o = &r->order;
 
-    return ftm_type_is_block(o->type, o->count) ? (char *)o->buf + o->type->true_lb : NULL;
+    if (!ftm_type_is_block(o->type, o->count))
+        return NULL;
+    return (char *)((uintptr_t)o->buf + (uintptr_t)o->type->true_lb);
 }
 
 /* ---- What the sender is told ------------------------------------------------------------------- */
@@ -181,7 +183,8 @@ int ftm_recv_probe(struct ftm *e, struct ftm_comm *comm, int source, int tag, st
 
 /* ---- Something comes --------------------------------------------------------------------------- */
 
-/* Nobody wants it yet: kept with its data, in the lists of its context or, without one, with the early ones. */
+/* Nobody wants it yet: kept with its data, in the lists of its context or, without one, with the early
+ * ones. */
 static int recv_keep(struct ftm *e, struct ftm_match *match, const struct ftm_arrival *a,
                      const struct recv_message *m, size_t charged)
 {
@@ -216,7 +219,8 @@ static int recv_keep(struct ftm *e, struct ftm_match *match, const struct ftm_ar
 }
 
 /* A message of a context that is over is nobody's. */
-static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struct recv_message *m, size_t charged)
+static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struct recv_message *m,
+                         size_t charged)
 {
     uint32_t context = FTM_CONTEXT(a->tag);
     struct ftm_match *match = ftm_match_find(e, context);

@@ -70,9 +70,10 @@ struct ftm_request {
     size_t buffered; /* bytes of the attached buffer that it holds; 0: none */
 };
 
-/* Starts a message; *out is the request, to be given back with ftm_request_free once it is done (it may be done
- * already). buf must stay as it is until then. 0, or an MPI class and *out is NULL. The caller has checked rank,
- * tag, count and type. FTM_BUFFERED: buf is copied into the attached buffer (MPI_ERR_BUFFER: there is no room). */
+/* Starts a message; *out is the request, to be given back with ftm_request_free once it is done (it may be
+ * done already). buf must stay as it is until then. 0, or an MPI class and *out is NULL. The caller has
+ * checked rank, tag, count and type. FTM_BUFFERED: buf is copied into the attached buffer (MPI_ERR_BUFFER:
+ * there is no room). */
 int ftm_send_start(struct ftm *e, struct ftm_request **out, int mode, struct ftm_comm *comm, int collective,
                    const void *buf, size_t count, struct ftm_type *type, int dest, int tag);
 int ftm_recv_start(struct ftm *e, struct ftm_request **out, struct ftm_comm *comm, int collective, void *buf,
@@ -98,7 +99,8 @@ void ftm_request_done(struct ftm *e, struct ftm_request *r, int error);
 /* Looks whether a receive would be met (MPI_Iprobe): 1 and *status, or 0. */
 int ftm_recv_probe(struct ftm *e, struct ftm_comm *comm, int source, int tag, struct ftm_status *status);
 
-/* The attached buffer (bsend.c). MPI_ERR_BUFFER: one is attached already, or none. It can go when it is empty. */
+/* The attached buffer (bsend.c). MPI_ERR_BUFFER: one is attached already, or none. It can go when it is
+ * empty. */
 int ftm_bsend_attach(struct ftm *e, void *buffer, size_t size);
 int ftm_bsend_is_empty(const struct ftm *e);
 int ftm_bsend_detach(struct ftm *e, void **buffer, size_t *size);

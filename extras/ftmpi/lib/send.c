@@ -6,13 +6,14 @@
 #include "flight.h"
 #include "pack.h"
 
-/* An essay on what leaves when. A send is eager if it is no longer than the limit and the receiver's budget has
- * room for it; else it asks, and goes when the receiver answers. Sends to one process leave in the order in which
- * they were started, since that is the order of matching: as soon as one cannot leave (no room in Phoenix, too many
- * that ask), all later ones wait behind it in p->queue. Pieces of what was matched need no order and have a list of
- * their own. */
+/* What leaves when. A send is eager if it is no longer than the limit and the receiver's budget
+ * has room for it; else it asks, and goes when the receiver answers. Sends to one process leave in the
+ * order in which they were started, since that is the order of matching: as soon as one cannot leave (no
+ * room in Phoenix, too many that ask), all later ones wait behind it in p->queue. Pieces of what was
+ * matched need no order and have a list of their own. */
 
-/* Pieces of data that are no block are packed into memory of ours; so many of one message are there at once. */
+/* Pieces of data that are no block are packed into memory of ours; so many of one message are there at
+ * once. */
 #define SEND_BOUNCES 4
 
 struct send_bounce {
@@ -25,7 +26,9 @@ static const char *send_block(const struct ftm_request *r)
 {
     const struct ftm_order *o = &r->order;
 
-    return r->bytes == 0 || ftm_type_is_block(o->type, o->count) ? (const char *)o->buf + o->type->true_lb : NULL;
+    if (r->bytes > 0 && !ftm_type_is_block(o->type, o->count))
+        return NULL;
+    return (const char *)((uintptr_t)o->buf + (uintptr_t)o->type->true_lb);
 }
 
 /* Packs all of a small message behind `head` bytes of e->scratch. */
@@ -64,8 +67,8 @@ static int send_eager(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
         send_pack(e, r, 0);
         data = e->scratch;
     }
-    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0), data,
-                        (size_t)r->bytes, NULL, NULL);
+    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0),
+                        data, (size_t)r->bytes, NULL, NULL);
     if (err != 0)
         return err;
     p->credit -= send_charge(r);
@@ -206,8 +209,8 @@ static int send_part(struct ftm *e, struct ftm_request *r)
     if (f->pack != NULL)
         err = send_part_packed(e, r, tag, size);
     else
-        err = ftm_proc_send(e, r->proc, ftm_proc_from(e, 0), tag, send_block(r) + f->moved, size, send_released,
-                            r);
+        err = ftm_proc_send(e, r->proc, ftm_proc_from(e, 0), tag, send_block(r) + f->moved, size,
+                            send_released, r);
     if (err == 0) {
         f->moved += size;
         f->unreleased++;
@@ -225,8 +228,8 @@ static void send_parts(struct ftm *e, struct ftm_request *r)
     if (err == 0)
         ftm_list_remove(&r->link);
     else if (err != PHX_EAGAIN)
-        ftm_end(e, 1, "rank %d: cannot send %lu bytes to rank %d: %s", e->config.rank, (unsigned long)r->bytes,
-                r->proc, phx_strerror(err));
+        ftm_end(e, 1, "rank %d: cannot send %lu bytes to rank %d: %s", e->config.rank,
+                (unsigned long)r->bytes, r->proc, phx_strerror(err));
 }
 
 void ftm_send_continue(struct ftm *e, struct ftm_proc *p)
