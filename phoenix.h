@@ -811,6 +811,7 @@ struct phx_stats {
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;
     uint64_t digest; /* of the routing table; equal at all nodes of a settled network */
+    uint64_t looks;  /* entries of tables that were visited: the work that grows with the network */
 };
 /* 0, or PHX_EINVAL or PHX_EVERSION (see phx_config_init) and out is all zero. */
 #define phx_stats(p, out) phx_stats_as((p), (out), sizeof(struct phx_stats), PHX_VERSION_NUMBER)

@@ -37,15 +37,19 @@ static void free_programs(struct la_program *p, uint32_t count)
     free(p);
 }
 
+static void agent_free(struct la_agent *a)
+{
+    free(a->host);
+    free(a->user);
+    free(a->runs);
+}
+
 static void free_agents(struct la_agent *a, uint32_t count)
 {
     uint32_t i;
 
-    for (i = 0; a != NULL && i < count; i++) {
-        free(a[i].host);
-        free(a[i].user);
-        free(a[i].runs);
-    }
+    for (i = 0; a != NULL && i < count; i++)
+        agent_free(&a[i]);
     free(a);
 }
 
@@ -133,6 +137,11 @@ uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank)
     return name_of(job, JOB_ROLE_RANK, rank);
 }
 
+uint32_t la_job_of_name(uint64_t name)
+{
+    return (uint32_t)(name >> 38);
+}
+
 /* ---- To bytes ---------------------------------------------------------------------------------- */
 
 static void put_settings(struct la_text *t, const struct la_job *j)
@@ -193,6 +202,21 @@ static uint32_t parent_of(const struct la_job *j, uint32_t at)
             child += j->agents[child].subtree;
     }
     return parent;
+}
+
+void la_job_cut(struct la_job *job, uint32_t number)
+{
+    uint32_t at = number - job->first, count = job->agents[at].subtree, i;
+    struct la_agent *old = job->agents;
+
+    if (at > 0)
+        job->parent = job->first + parent_of(job, at);
+    for (i = 0; i < job->agents_count; i++)
+        if (i < at || i - at >= count)
+            agent_free(&old[i]);
+    memmove(old, old + at, count * sizeof *old);
+    job->agents_count = count;
+    job->first = number;
 }
 
 static int encodable(const struct la_job *j, uint32_t number)

@@ -106,5 +106,9 @@ uint32_t la_job_program_of(const struct la_job *job, uint32_t rank);
 /* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank), number (36 bits). */
 uint64_t la_job_agent_name(const struct la_job *job, uint32_t agent);
 uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank);
+uint32_t la_job_of_name(uint64_t name); /* the job's id */
+
+/* Keeps of the slice only that of agent `number`, which is in it. */
+void la_job_cut(struct la_job *job, uint32_t number);
 
 #endif

@@ -634,6 +634,7 @@ PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__t
     struct phx__queued *q;
     int found = 0;
 
+    p->mem->looks += p->store.count + p->node_capacity;
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
     for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
@@ -823,6 +824,7 @@ static void box_expire_held(struct phx__post *p)
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
 
+    p->mem->looks += p->store.count;
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
@@ -871,6 +873,7 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
+    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)

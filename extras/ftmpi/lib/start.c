@@ -154,7 +154,9 @@ int ftm_event_get(struct ftm_event *e, const void *data, size_t size)
     e->rank = start_get32(in + 8);
     e->life = start_get32(in + 12);
     e->code = (int32_t)start_get32(in + 16);
-    if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0 || e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX)
+    if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0)
+        return -1;
+    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX)
         return -1;
     e->kind = (int)kind;
     return start_get_text(e->text, sizeof e->text, in + 20, size - 20);
