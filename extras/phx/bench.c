@@ -37,7 +37,8 @@ static void bench_on_node(phx *p, const struct phx_node *n, void *user)
     struct bench *b = ((struct tool *)user)->state;
 
     (void)p;
-    if (memcmp(&n->id, &b->peer, sizeof n->id) == 0 && (n->state == PHX_NODE_FAILED || n->state == PHX_NODE_LEFT))
+    if (memcmp(&n->id, &b->peer, sizeof n->id) == 0
+        && (n->state == PHX_NODE_FAILED || n->state == PHX_NODE_LEFT))
         b->gone = 1;
 }
 
@@ -99,9 +100,9 @@ static int bench_send(struct tool *t, const void *data, size_t size)
 {
     struct bench *b = t->state;
 
-    return size <= BENCH_SMALL ? tool_post(t, b->to, b->from, TOOL_SINK, data, size)
-                               : phx_send_owned(t->p, b->to, b->from, TOOL_TAG + TOOL_SINK, data, size, bench_release,
-                                                NULL);
+    return size <= BENCH_SMALL
+               ? tool_post(t, b->to, b->from, TOOL_SINK, data, size)
+               : phx_send_owned(t->p, b->to, b->from, TOOL_TAG + TOOL_SINK, data, size, bench_release, NULL);
 }
 
 /* Messages of one size as fast as they go, until the other side has counted the last of them. */
@@ -120,7 +121,8 @@ static int bench_stream(struct tool *t, double seconds, size_t size, double *per
     }
     b->counted = 0;
     tool_put64(number, ++b->number);
-    while ((err = tool_post(t, b->to, b->from, TOOL_COUNT, number, sizeof number)) == PHX_EAGAIN && !b->gone && !t->stop)
+    while ((err = tool_post(t, b->to, b->from, TOOL_COUNT, number, sizeof number)) == PHX_EAGAIN && !b->gone
+           && !t->stop)
         tool_turn(t, 10, NULL, 0);
     if (err != 0 || tool_until(t, 60, bench_is_counted) <= 0 || b->gone)
         return tool_say(TOOL_FAILED, "the other side did not count to the end");
@@ -147,16 +149,19 @@ static int bench_all(struct tool *t, double seconds)
     char time[32];
     int err;
 
-    if ((err = bench_latency(t, seconds, &latency)) != 0 || (err = bench_stream(t, seconds, BENCH_SMALL, &rate)) != 0
+    if ((err = bench_latency(t, seconds, &latency)) != 0
+        || (err = bench_stream(t, seconds, BENCH_SMALL, &rate)) != 0
         || (err = bench_stream(t, seconds, BENCH_LARGE, &large)) != 0)
         return err;
     if (t->json)
-        (void)printf("{\"latency_us\":%.1f,\"messages_per_s\":%.0f,\"bytes_per_s\":%.0f}\n", latency * 1e6, rate,
-                     large * (double)BENCH_LARGE);
+        (void)printf("{\"latency_us\":%.1f,\"messages_per_s\":%.0f,\"bytes_per_s\":%.0f}\n", latency * 1e6,
+                     rate, large * (double)BENCH_LARGE);
     else
-        (void)printf("latency    %s (half of a round trip of 8 bytes, median)\nrate       %.3g million messages of %d bytes"
+        (void)printf("latency    %s (half of a round trip of 8 bytes, median)\nrate       %.3g million "
+                     "messages of %d bytes"
                      " a second\nbandwidth  %.3g MB/s (messages of 1 MiB)\n",
-                     tool_time_text(latency, time), rate / 1e6, BENCH_SMALL, large * (double)BENCH_LARGE / 1e6);
+                     tool_time_text(latency, time), rate / 1e6, BENCH_SMALL,
+                     large * (double)BENCH_LARGE / 1e6);
     return 0;
 }
 
@@ -183,7 +188,12 @@ static int bench_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_bench = {
-    "bench", "NAME", "latency, message rate, bandwidth between here and there",
+    "bench",
+    "NAME",
+    "latency, message rate, bandwidth between here and there",
     "  phx node 7 --join tcp://hub:7000 --key k       there\n"
-    "  phx bench 7 --join tcp://hub:7000 --key k      here; --count 10: ten seconds for each of the three", 1, 1, bench_run
+    "  phx bench 7 --join tcp://hub:7000 --key k      here; --count 10: ten seconds for each of the three",
+    1,
+    1,
+    bench_run
 };

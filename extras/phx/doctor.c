@@ -22,19 +22,26 @@ static const struct doctor_line doctor_lines[] = {
       "Is the program there running, and does it listen at this address and port (not only at 127.0.0.1)? "
       "A firewall that says no looks the same." },
     { PHX_ETIMEDOUT, "No answer at all.",
-      "A firewall drops it, or the machine is off. Let the other side dial this one, or join another node that both can "
+      "A firewall drops it, or the machine is off. Let the other side dial this one, or join another node "
+      "that both can "
       "reach: one reachable node is enough." },
     { PHX_EUNREACH, "There is no way to that network from here.",
-      "Check routes and interfaces; join through a node that both sides can reach, or ssh://gateway/host:port." },
+      "Check routes and interfaces; join through a node that both sides can reach, or "
+      "ssh://gateway/host:port." },
     { PHX_EKEY, "It is Phoenix, and its key is another one.",
-      "Copy the key file itself, not its text: every byte counts, a line end too. Compare with cksum on both machines." },
+      "Copy the key file itself, not its text: every byte counts, a line end too. Compare with cksum on both "
+      "machines." },
     { PHX_ECLUSTER, "It is Phoenix, of another cluster.",
       "Both sides need the same cfg.cluster; here it is set by --cluster or PHX_CLUSTER." },
     { PHX_EVERSION, "It is Phoenix of another version, whose wire format differs.",
       "Build both sides from the same phoenix.h and phoenix.c." },
-    { PHX_ETLS, "TLS did not come to an end: one side speaks it and the other does not, or a certificate is not believed.",
-      "Use tls:// (or --tls) on both sides or on neither. With certificates: the same CA at both, and clocks that are right." },
-    { PHX_ECERT, "The certificate is not good now.", "Expired, not valid yet, or not by this CA: see the clock below." },
+    { PHX_ETLS,
+      "TLS did not come to an end: one side speaks it and the other does not, or a certificate is not "
+      "believed.",
+      "Use tls:// (or --tls) on both sides or on neither. With certificates: the same CA at both, and clocks "
+      "that are right." },
+    { PHX_ECERT, "The certificate is not good now.",
+      "Expired, not valid yet, or not by this CA: see the clock below." },
     { PHX_EPROTO, "Something answers that is not Phoenix, or speaks TLS where the other side does not.",
       "Is it the right port? Use tls:// on both sides or on neither." },
     { PHX_ERESET, "It takes the connection and closes it.",
@@ -42,8 +49,10 @@ static const struct doctor_line doctor_lines[] = {
     { PHX_EINSECURE, "That address leaves this machine, and there is no key.",
       "Give both sides the same key: phx key new FILE, --key FILE." },
     { PHX_ESELF, "That is this node itself.", "Give the address of another one." },
-    { PHX_ELIMIT, "It is full: it has as many links as it may.", "Join another node, or raise cfg.max_accepts there." },
-    { PHX_ENOTSUP, "This phx cannot do that.", "TLS wants a build with -DPHX_TLS -lbearssl; ssh:// wants ssh in PATH." },
+    { PHX_ELIMIT, "It is full: it has as many links as it may.",
+      "Join another node, or raise cfg.max_accepts there." },
+    { PHX_ENOTSUP, "This phx cannot do that.",
+      "TLS wants a build with -DPHX_TLS -lbearssl; ssh:// wants ssh in PATH." },
     { PHX_ENOKEY, "TLS wants a key.", "--key FILE, the same on both sides." },
 };
 
@@ -96,7 +105,8 @@ static int doctor_split(const char *address, char host[256], char port[8])
     const char *at = strstr(address, "://"), *colon = strrchr(address, ':');
     size_t size;
 
-    if (at == NULL || (strncmp(address, "tcp://", 6) != 0 && strncmp(address, "tls://", 6) != 0) || colon <= at + 2)
+    if (at == NULL || (strncmp(address, "tcp://", 6) != 0 && strncmp(address, "tls://", 6) != 0)
+        || colon <= at + 2)
         return 0;
     at += 3;
     size = (size_t)(colon - at);
@@ -132,8 +142,8 @@ static int doctor_connect(const struct addrinfo *a)
 
 static int doctor_error_of(int number)
 {
-    return number == ECONNREFUSED ? PHX_EREFUSED
-           : number == ETIMEDOUT  ? PHX_ETIMEDOUT
+    return number == ECONNREFUSED                            ? PHX_EREFUSED
+           : number == ETIMEDOUT                             ? PHX_ETIMEDOUT
            : number == ENETUNREACH || number == EHOSTUNREACH ? PHX_EUNREACH
                                                              : PHX_EIO;
 }
@@ -151,7 +161,8 @@ static int doctor_reach(struct doctor *d, const char *address)
     hints.ai_socktype = SOCK_STREAM;
     if ((err = getaddrinfo(host, port, &hints, &list)) != 0) {
         doctor_put(d, "bad", host, gai_strerror(err));
-        doctor_put(d, "cure", host, "The host name does not resolve here. Check its spelling, or give the number.");
+        doctor_put(d, "cure", host,
+                   "The host name does not resolve here. Check its spelling, or give the number.");
         return 0;
     }
     for (a = list; a != NULL; a = a->ai_next) {
@@ -198,10 +209,12 @@ static int doctor_link(struct doctor *d, const char *address)
             doctor_put(d, "note", "its id", phx_id_text(&hub[i].peer, id));
             return 1;
         }
-    if (decided <= 0 || n == 0 || hub[0].tried_us == 0) {
+    /* Connections were taken a moment ago, so it is not the way that is silent. */
+    if (decided <= 0 || n == 0 || hub[0].tried_us == 0 || hub[0].error == PHX_ETIMEDOUT) {
         doctor_put(d, "bad", address, "It takes the connection, and says nothing that Phoenix would.");
-        doctor_put(d, "cure", address, "Another service, or a TLS listener (tls://) dialled without TLS, or the other way "
-                                       "round.");
+        doctor_put(d, "cure", address,
+                   "Another service, or a TLS listener (tls://) dialled without TLS, or the other way "
+                   "round.");
     } else {
         doctor_error(d, address, hub[0].error);
     }
@@ -235,14 +248,16 @@ static void doctor_walls(struct doctor *d)
     }
     if (seen[0] != 0) {
         doctor_put(d, "note", "others see this node at", seen);
-        doctor_put(d, "note", "walls", "an address that differs from this machine's own is a NAT: others cannot dial this "
-                                       "side unless a port is forwarded. That is fine as long as one node can be reached");
+        doctor_put(d, "note", "walls",
+                   "an address that differs from this machine's own is a NAT: others cannot dial this "
+                   "side unless a port is forwarded. That is fine as long as one node can be reached");
     } else {
         doctor_put(d, "note", "walls", "nobody has told another address of this node: no NAT was seen");
     }
     if (d->t->listens_count == 0)
-        doctor_put(d, "note", "this node listens nowhere", "it dials others and is never dialled. Of two such nodes relays "
-                                                           "carry the messages: one node that listens is needed");
+        doctor_put(d, "note", "this node listens nowhere",
+                   "it dials others and is never dialled. Of two such nodes relays "
+                   "carry the messages: one node that listens is needed");
 }
 
 /* Who cannot be reached, or not directly, and what is known of that. */
@@ -256,7 +271,8 @@ static void doctor_node(struct doctor *d, const struct phx_node *n)
     if (text == NULL)
         return;
     (void)phx_explain(d->t->p, &n->id, text, (size_t)size + 1);
-    doctor_put(d, n->state == PHX_NODE_LEFT ? "note" : "bad", tool_node_text(n, label), tool_state_text(n->state));
+    doctor_put(d, n->state == PHX_NODE_LEFT ? "note" : "bad", tool_node_text(n, label),
+               tool_state_text(n->state));
     for (line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = 0;
         for (i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -279,7 +295,8 @@ static void doctor_nodes(struct doctor *d)
             doctor_node(d, &nodes[i]);
     }
     free(nodes);
-    (void)snprintf(text, sizeof text, "%zu reached, %zu of them through relays; phx trace says why", good, relayed);
+    (void)snprintf(text, sizeof text, "%zu reached, %zu of them through relays; phx trace says why", good,
+                   relayed);
     doctor_put(d, "ok", "nodes", text);
 }
 
@@ -299,7 +316,7 @@ static int doctor_all(struct doctor *d, const char *address)
     if (!doctor_reach(d, address) || !doctor_link(d, address))
         return 0;
     (void)tool_settle(t);
-    (void)tool_until(t, 1, NULL); /* others say what they know, also of our address */
+    (void)tool_until(t, 0.5, NULL); /* others say what they know, also of our address */
     doctor_walls(d);
     doctor_nodes(d);
     return 0;
@@ -331,10 +348,15 @@ static int doctor_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_doctor = {
-    "doctor", "[ADDRESS]", "why nothing connects, in sentences",
+    "doctor",
+    "[ADDRESS]",
+    "why nothing connects, in sentences",
     "  phx doctor tcp://hub:7000 --key k\n"
     "  phx doctor                                     of the first --join, or PHX_JOIN\n\n"
-    "Looks whether the name resolves, the port answers, it is Phoenix, with this version, cluster, key and TLS; then at\n"
+    "Looks whether the name resolves, the port answers, it is Phoenix, with this version, cluster, key and "
+    "TLS; then at\n"
     "walls, and at nodes that cannot be reached. Status 0 if all is well.",
-    0, 1, doctor_run
+    0,
+    1,
+    doctor_run
 };

@@ -54,8 +54,8 @@ static void hub_default_address(struct tool *t)
 {
     if (t->listens_count == 0)
         t->listens[t->listens_count++] = t->key_file == NULL && !t->insecure ? "tcp://127.0.0.1:" HUB_PORT
-                                         : t->tls                          ? "tls://0.0.0.0:" HUB_PORT
-                                                                           : "tcp://0.0.0.0:" HUB_PORT;
+                                         : t->tls                            ? "tls://0.0.0.0:" HUB_PORT
+                                                                             : "tcp://0.0.0.0:" HUB_PORT;
 }
 
 static int hub_stay(struct tool *t)
@@ -108,18 +108,25 @@ static int node_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_hub = {
-    "hub", "[ADDRESS]", "a node to join: relays, and prints how to join it",
+    "hub",
+    "[ADDRESS]",
+    "a node to join: relays, and prints how to join it",
     "  phx hub                                       this machine only, tcp://127.0.0.1:" HUB_PORT "\n"
     "  phx key new k; phx hub --key k                all interfaces, for those who have the key\n"
     "  phx hub tls://0.0.0.0:7443 --key k            encrypted\n"
     "  phx hub --key k --join tcp://other:" HUB_PORT "       a second hub of the same network\n\n"
     "Says who comes and goes until it gets a signal. Answers `phx bench`.",
-    0, 1, hub_run
+    0,
+    1,
+    hub_run
 };
 
-const struct tool_command tool_node_command = {
-    "node", "NAMES...", "a node that holds names and answers phx bench",
-    "  phx node 7 --join tcp://hub:" HUB_PORT " --key k\n"
-    "  phx node 100-199 300 --join tcp://hub:" HUB_PORT " --key k --listen tcp://0.0.0.0:0 --label lab-3",
-    1, 64, node_run
-};
+const struct tool_command tool_node_command = { "node",
+                                                "NAMES...",
+                                                "a node that holds names and answers phx bench",
+                                                "  phx node 7 --join tcp://hub:" HUB_PORT " --key k\n"
+                                                "  phx node 100-199 300 --join tcp://hub:" HUB_PORT
+                                                " --key k --listen tcp://0.0.0.0:0 --label lab-3",
+                                                1,
+                                                64,
+                                                node_run };

@@ -40,15 +40,20 @@ static int key_run(struct tool *t, int argc, char **argv)
     n = write(fd, text, 2 * KEY_BYTES);
     if (close(fd) != 0 || n != 2 * KEY_BYTES) {
         (void)unlink(argv[1]);
-        return tool_say(TOOL_FAILED, "%s: %s", argv[1], n < 0 ? strerror(errno) : "not all of it could be written");
+        return tool_say(TOOL_FAILED, "%s: %s", argv[1],
+                        n < 0 ? strerror(errno) : "not all of it could be written");
     }
     return TOOL_OK;
 }
 
 const struct tool_command tool_key = {
-    "key", "new FILE", "makes a key for a cluster",
+    "key",
+    "new FILE",
+    "makes a key for a cluster",
     "  phx key new k                                 32 random bytes as 64 digits, readable by you alone\n"
     "  scp -p k other:                               all nodes of a cluster have the same file\n\n"
     "All bytes of the file are the key, a line end too: copy the file and not its text.",
-    2, 2, key_run
+    2,
+    2,
+    key_run
 };

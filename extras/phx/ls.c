@@ -89,8 +89,7 @@ static int ls_all_told(struct tool *t)
     struct ls *list = t->state;
 
     for (; list->next < list->count && list->open < LS_TRACES; list->next++)
-        if (list->nodes[list->next].hops > 0
-            && phx_trace(t->p, &list->nodes[list->next].id, list->next) == 0)
+        if (list->nodes[list->next].hops > 0 && phx_trace(t->p, &list->nodes[list->next].id, list->next) == 0)
             list->open++;
     return list->open == 0 && list->next == list->count;
 }
@@ -104,7 +103,8 @@ static int ls_compare(const void *a, const void *b)
         return x->state < y->state ? -1 : 1;
     if (x->hops != y->hops)
         return x->hops < y->hops ? -1 : 1;
-    return x->label[0] != 0 || y->label[0] != 0 ? strcmp(x->label, y->label) : memcmp(&x->id, &y->id, sizeof x->id);
+    return x->label[0] != 0 || y->label[0] != 0 ? strcmp(x->label, y->label)
+                                                : memcmp(&x->id, &y->id, sizeof x->id);
 }
 
 static void ls_json(struct tool *t, const struct phx_node *n, const struct ls_way *way, const char *before)
@@ -214,8 +214,9 @@ static void ping_say(struct tool *t, const char *word, long i, const struct ls_w
     char time[32];
 
     if (t->json)
-        (void)printf(err == 0 ? "{\"seq\":%ld,\"hops\":%zu,\"rtt_us\":%.0f}\n" : "{\"seq\":%ld,\"hops\":%zu}\n", i,
-                     way->hops_count, way->rtt * 1e6);
+        (void)printf(err == 0 ? "{\"seq\":%ld,\"hops\":%zu,\"rtt_us\":%.0f}\n"
+                              : "{\"seq\":%ld,\"hops\":%zu}\n",
+                     i, way->hops_count, way->rtt * 1e6);
     else if (err == 0)
         (void)printf("%s: %zu hop%s, %s\n", word, way->hops_count, way->hops_count == 1 ? "" : "s",
                      tool_time_text(way->rtt, time));
@@ -331,21 +332,32 @@ static int trace_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_ls = {
-    "ls", "", "all nodes: label, state, hops, round trip, names",
+    "ls",
+    "",
+    "all nodes: label, state, hops, round trip, names",
     "  phx ls --join tcp://hub:7000 --key k\n"
     "  phx ls --json | jq '.[] | select(.state != \"ok\")'        (PHX_JOIN, PHX_KEY_FILE are set)",
-    0, 0, ls_run
+    0,
+    0,
+    ls_run
 };
 
 const struct tool_command tool_ping = {
-    "ping", "NAME|LABEL", "round trips to whoever holds a name, --count N of them (4)",
+    "ping",
+    "NAME|LABEL",
+    "round trips to whoever holds a name, --count N of them (4)",
     "  phx ping 7 --join tcp://hub:7000 --key k\n"
     "  phx ping lab-3 --count 1                       status 1 if nothing answers\n\n"
     "The node answers by itself, whatever program it is in, when that program steps.",
-    1, 1, ping_run
+    1,
+    1,
+    ping_run
 };
 
-const struct tool_command tool_trace = {
-    "trace", "NAME|LABEL", "which nodes relay on the way there, and why",
-    "  phx trace 7 --join tcp://hub:7000 --key k", 1, 1, trace_run
-};
+const struct tool_command tool_trace = { "trace",
+                                         "NAME|LABEL",
+                                         "which nodes relay on the way there, and why",
+                                         "  phx trace 7 --join tcp://hub:7000 --key k",
+                                         1,
+                                         1,
+                                         trace_run };

@@ -169,15 +169,19 @@ static int map_svg(const struct map *m, FILE *to)
     if (at == NULL)
         return PHX_ENOMEM;
     map_layout(m, at, width, height);
-    (void)fprintf(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
-                      "font-size=\"12\" text-anchor=\"middle\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-                  width, height);
+    (void)fprintf(
+        to,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
+        "font-size=\"12\" text-anchor=\"middle\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+        width, height);
     for (i = 0; i < m->edges_count; i++)
-        (void)fprintf(to, "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke=\"%s\"/>\n", at[m->edges[i].a].x,
-                      at[m->edges[i].a].y, at[m->edges[i].b].x, at[m->edges[i].b].y, m->edges[i].own ? "#246" : "#ccc");
+        (void)fprintf(to, "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke=\"%s\"/>\n",
+                      at[m->edges[i].a].x, at[m->edges[i].a].y, at[m->edges[i].b].x, at[m->edges[i].b].y,
+                      m->edges[i].own ? "#246" : "#ccc");
     for (i = 0; i < m->count; i++) {
-        (void)fprintf(to, "<circle cx=\"%.0f\" cy=\"%.0f\" r=\"8\" fill=\"%s\"/><text x=\"%.0f\" y=\"%.0f\">", at[i].x,
-                      at[i].y, paint[m->nodes[i].state <= PHX_NODE_LEFT ? m->nodes[i].state : 0], at[i].x, at[i].y + 22);
+        (void)fprintf(to, "<circle cx=\"%.0f\" cy=\"%.0f\" r=\"8\" fill=\"%s\"/><text x=\"%.0f\" y=\"%.0f\">",
+                      at[i].x, at[i].y, paint[m->nodes[i].state <= PHX_NODE_LEFT ? m->nodes[i].state : 0],
+                      at[i].x, at[i].y + 22);
         map_xml(to, tool_node_text(&m->nodes[i], label));
         (void)fprintf(to, "</text>\n");
     }
@@ -195,8 +199,8 @@ static void map_json_node(const struct map *m, size_t i, uint64_t now, FILE *to)
 
     (void)fprintf(to, "%s{\"id\":\"%s\",\"label\":", i > 0 ? ",\n" : "\n", phx_id_text(&n->id, id));
     tool_json_string(to, tool_node_text(n, label));
-    (void)fprintf(to, ",\"state\":\"%s\",\"hops\":%d,\"ranges\":%u,\"since_ms\":%llu", tool_state_text(n->state), n->hops,
-                  (unsigned)n->ranges_count,
+    (void)fprintf(to, ",\"state\":\"%s\",\"hops\":%d,\"ranges\":%u,\"since_ms\":%llu",
+                  tool_state_text(n->state), n->hops, (unsigned)n->ranges_count,
                   (unsigned long long)(n->since_us < now ? (now - n->since_us) / 1000 : 0));
     if (n->hops > 1)
         (void)fprintf(to, ",\"via\":\"%s\"", phx_id_text(&n->next, id));
@@ -283,12 +287,16 @@ static int map_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_map = {
-    "map", "", "who is linked with whom: DOT, or --svg, --json, --html FILE, --serve PORT",
+    "map",
+    "",
+    "who is linked with whom: DOT, or --svg, --json, --html FILE, --serve PORT",
     "  phx map | neato -Tpdf > map.pdf                DOT, for graphviz\n"
     "  phx map --svg > map.svg                        a picture without graphviz\n"
     "  phx map --html map.html                        one page that needs nothing from outside\n"
     "  phx map --serve 8080                           the page at http://127.0.0.1:8080/, fresh every 2 s;\n"
     "                                                 --serve 0.0.0.0:8080 shows it to others, too\n\n"
     "Blue lines are links of this command, gray ones what its neighbours say.",
-    0, 0, map_run
+    0,
+    0,
+    map_run
 };

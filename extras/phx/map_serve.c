@@ -1,7 +1,7 @@
 /* map_serve.c - the page of phx map over HTTP: GET only, this machine only unless told otherwise. */
 
-/* Nothing that comes in is believed but the path of a GET. What is shown are ids, labels, states and links: no address and
- * no key. */
+/* Nothing that comes in is believed but the path of a GET. What is shown are ids, labels, states and links:
+ * no address and no key. */
 #define _POSIX_C_SOURCE 200809L
 #include "map.h"
 
@@ -103,8 +103,9 @@ static char *serve_build(struct tool *t, struct map *m, const char *method, cons
     if (strcmp(method, "GET") == 0)
         kind = serve_kind(t, m, path, to, &status);
     if (fclose(to) == 0 && (to = open_memstream(&all, size)) != NULL) {
-        (void)fprintf(to, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
-                          "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n",
+        (void)fprintf(to,
+                      "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
+                      "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n",
                       status, kind, body_size);
         (void)fwrite(body, 1, body_size, to);
         if (fclose(to) != 0) {
@@ -181,7 +182,8 @@ static void serve_say(const struct serve *s)
 
     if (getsockname(s->listener, (struct sockaddr *)&at, &size) == 0
         && getnameinfo((struct sockaddr *)&at, size, host, sizeof host, port, sizeof port,
-                       NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+                       NI_NUMERICHOST | NI_NUMERICSERV)
+               == 0)
         (void)printf(strchr(host, ':') != NULL ? "http://[%s]:%s/\n" : "http://%s:%s/\n", host, port);
     (void)fflush(stdout);
 }

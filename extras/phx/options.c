@@ -1,4 +1,5 @@
-/* options.c - the options that all commands share, and the configuration of the node that follows from them. */
+/* options.c - the options that all commands share, and the configuration of the node that follows from them.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "tool.h"
 
@@ -132,7 +133,8 @@ static int options_key(struct tool *t)
     if (stat(t->key_file, &st) != 0)
         return tool_say(TOOL_USAGE, "key file %s: %s", t->key_file, strerror(errno));
     if ((st.st_mode & 077) != 0 && !t->loose_key)
-        return tool_say(TOOL_USAGE, "key file %s can be read by others (chmod 600 it, or say --loose-key)", t->key_file);
+        return tool_say(TOOL_USAGE, "key file %s can be read by others (chmod 600 it, or say --loose-key)",
+                        t->key_file);
     if ((size = phx_read_key(t->key_file, t->key, sizeof t->key)) < 0)
         return tool_say(TOOL_USAGE, "key file %s: %s", t->key_file, phx_strerror(size));
     t->cfg.key = t->key;
@@ -152,17 +154,25 @@ static void options_config(struct tool *t)
     t->cfg.full_mesh = 0;
 }
 
+/* One that is empty says nothing. */
+static const char *options_variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != 0 ? value : NULL;
+}
+
 /* What is not said comes from the environment. */
 static void options_environment(struct tool *t)
 {
-    const char *join = getenv("PHX_JOIN");
+    const char *join = options_variable("PHX_JOIN");
 
-    if (t->joins_count == 0 && join != NULL && join[0] != 0)
+    if (t->joins_count == 0 && join != NULL)
         t->joins[t->joins_count++] = join;
     if (t->key_file == NULL)
-        t->key_file = getenv("PHX_KEY_FILE");
+        t->key_file = options_variable("PHX_KEY_FILE");
     if (t->cluster == NULL)
-        t->cluster = getenv("PHX_CLUSTER");
+        t->cluster = options_variable("PHX_CLUSTER");
 }
 
 int tool_options(struct tool *t, int *argc, char **argv)

@@ -6,15 +6,16 @@
 
 #include <string.h>
 
-static const struct tool_command *const phx_commands[] = {
-    &tool_hub,  &tool_node_command, &tool_ls,  &tool_ping,   &tool_trace, &tool_send,
-    &tool_recv, &tool_bench,        &tool_map, &tool_doctor, &tool_key
-};
+static const struct tool_command *const phx_commands[] = { &tool_hub,    &tool_node_command, &tool_ls,
+                                                           &tool_ping,   &tool_trace,        &tool_send,
+                                                           &tool_recv,   &tool_bench,        &tool_map,
+                                                           &tool_doctor, &tool_key };
 
 #define PHX_COMMANDS (sizeof phx_commands / sizeof *phx_commands)
 
 static const char *const phx_options[] = {
-    "  --join ADDRESS     the address of any node: tcp://host:port, tls://, unix:///path, ssh://host/host:port;",
+    "  --join ADDRESS     the address of any node: tcp://host:port, tls://, unix:///path, "
+    "ssh://host/host:port;",
     "                     may be repeated (or PHX_JOIN in the environment)",
     "  --listen ADDRESS   be reachable there, too; port 0 picks one",
     "  --key FILE         the cluster's key (or PHX_KEY_FILE); `phx key new FILE` makes one",
@@ -32,13 +33,16 @@ static int phx_help(void)
 {
     size_t i;
 
-    (void)puts("phx: looks into a Phoenix network and sends through it.\n\n  phx COMMAND [WORDS] [OPTIONS]\n");
+    (void)puts(
+        "phx: looks into a Phoenix network and sends through it.\n\n  phx COMMAND [WORDS] [OPTIONS]\n");
     for (i = 0; i < PHX_COMMANDS; i++)
-        (void)printf("  %-7s %-18s %s\n", phx_commands[i]->name, phx_commands[i]->words, phx_commands[i]->summary);
+        (void)printf("  %-7s %-18s %s\n", phx_commands[i]->name, phx_commands[i]->words,
+                     phx_commands[i]->summary);
     (void)puts("\nOptions of all commands:\n");
     for (i = 0; i < sizeof phx_options / sizeof *phx_options; i++)
         (void)puts(phx_options[i]);
-    (void)puts("\n`phx COMMAND --help` has examples. Status: 0 fine, 1 it did not work, 2 wrong words or files.");
+    (void)puts(
+        "\n`phx COMMAND --help` has examples. Status: 0 fine, 1 it did not work, 2 wrong words or files.");
     return TOOL_OK;
 }
 
@@ -73,8 +77,8 @@ static int phx_run(struct tool *t, int argc, char **argv)
     if ((err = tool_options(t, &argc, argv)) != 0)
         return err;
     if (argc < t->command->least || argc > t->command->most)
-        return tool_say(TOOL_USAGE, "usage: phx %s %s; see phx %s --help", t->command->name, t->command->words,
-                        t->command->name);
+        return tool_say(TOOL_USAGE, "usage: phx %s %s; see phx %s --help", t->command->name,
+                        t->command->words, t->command->name);
     err = t->command->run(t, argc, argv);
     tool_leave(t, 0); /* others are not to take this node for one that died */
     tool_end(t);

@@ -1,8 +1,9 @@
 /* pipe.c - phx send and phx recv: standard input here is standard output there. */
 
-/* Data goes in messages of up to PIPE_CHUNK bytes from buffers that are lent to the node (phx_send_owned), and is
- * received into buffers of our own (on_begin). The receiver says with TOOL_TAKEN how much it has written, and the sender
- * has at most PIPE_AHEAD bytes more under way: a slow reader of the pipe costs nobody memory. */
+/* Data goes in messages of up to PIPE_CHUNK bytes from buffers that are lent to the node (phx_send_owned),
+ * and is received into buffers of our own (on_begin). The receiver says with TOOL_TAKEN how much it has
+ * written, and the sender has at most PIPE_AHEAD bytes more under way: a slow reader of the pipe costs nobody
+ * memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "tool.h"
 
@@ -124,7 +125,9 @@ static int send_some(struct tool *t, struct pipe_state *s)
     while ((n = read(s->fd, data, PIPE_CHUNK)) < 0 && errno == EINTR && !t->stop)
         ;
     if (n > 0) {
-        if ((err = phx_send_owned(t->p, s->to, s->from, TOOL_TAG + TOOL_DATA, data, (size_t)n, send_release, NULL)) == 0) {
+        if ((err = phx_send_owned(t->p, s->to, s->from, TOOL_TAG + TOOL_DATA, data, (size_t)n, send_release,
+                                  NULL))
+            == 0) {
             s->moved += (uint64_t)n;
             return 1;
         }
@@ -362,8 +365,8 @@ static void recv_loop(struct tool *t, struct pipe_state *s)
     pipe_progress(t, s, 1);
 }
 
-/* Pipes and terminals are opened once more, so that "do not block" does not hold for others who have them. Where that
- * cannot be, a write may wait for the reader. */
+/* Pipes and terminals are opened once more, so that "do not block" does not hold for others who have them.
+ * Where that cannot be, a write may wait for the reader. */
 static void recv_open(struct pipe_state *s)
 {
     int fd;
@@ -404,16 +407,26 @@ static int recv_run(struct tool *t, int argc, char **argv)
 }
 
 const struct tool_command tool_send = {
-    "send", "NAME", "standard input to `phx recv`",
+    "send",
+    "NAME",
+    "standard input to `phx recv`",
     "  phx recv 7 > copy                             there\n"
     "  phx send 7 < file                             here; status 0 when all of it is written there\n"
     "  tar c dir | phx send 7                        and phx recv 7 | tar x\n\n"
-    "Waits until somebody receives (--wait SECONDS: no longer). If either side dies the other ends with status 1.",
-    1, 1, send_run
+    "Waits until somebody receives (--wait SECONDS: no longer). If either side dies the other ends with "
+    "status 1.",
+    1,
+    1,
+    send_run
 };
 
 const struct tool_command tool_recv = {
-    "recv", "NAME|RANGE", "what `phx send` sends to that name, to standard output",
+    "recv",
+    "NAME|RANGE",
+    "what `phx send` sends to that name, to standard output",
     "  phx recv 7 > file\n"
-    "  phx recv 100-199                              the first who sends to any of these names", 1, 1, recv_run
+    "  phx recv 100-199                              the first who sends to any of these names",
+    1,
+    1,
+    recv_run
 };

@@ -10,7 +10,7 @@
 
 #define TOOL_SECOND ((uint64_t)1000000)
 /* A routing table that did not change for so long is taken for complete. */
-#define TOOL_QUIET_US 300000u
+#define TOOL_QUIET_US 200000u
 
 static volatile sig_atomic_t tool_signal; /* the number of the signal that came; 0: none */
 
@@ -168,7 +168,8 @@ static int tool_say_hubs(struct tool *t)
 
 int tool_settle(struct tool *t)
 {
-    uint64_t digest = 0, since = phx_now_us(), end = since + (uint64_t)((t->wait_s < 0 ? 5 : t->wait_s) * 1e6);
+    uint64_t digest = 0, since = phx_now_us(),
+             end = since + (uint64_t)((t->wait_s < 0 ? 5 : t->wait_s) * 1e6);
     struct phx_stats st;
 
     while (!tool_is_linked(t)) {

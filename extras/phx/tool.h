@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Exit statuses: 0 fine; 1 it did not work (nobody there, no answer, the other side died); 2 the command line,
- * a key file or an address of this host is wrong. */
+/* Exit statuses: 0 fine; 1 it did not work (nobody there, no answer, the other side died); 2 the command
+ * line, a key file or an address of this host is wrong. */
 enum tool_status { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
 
 #define TOOL_ADDRESSES 16
@@ -43,11 +43,11 @@ struct tool {
     struct phx_config cfg;
     unsigned char key[PHX_KEY_MAX];
     struct pollfd fds[4096];
-    int fds_count, own_count; /* of these at the end the command's own */
-    int stop;                 /* a signal wants the end */
-    char said[512];           /* the last line of the node that warned */
+    int fds_count, own_count;       /* of these at the end the command's own */
+    int stop;                       /* a signal wants the end */
+    char said[512];                 /* the last line of the node that warned */
     char seen_at[PHX_ADDRESS_TEXT]; /* where others see this node; "" if nobody said */
-    void *state;              /* the command's */
+    void *state;                    /* the command's */
 };
 
 /* A line on standard error that begins with "phx: "; returns status. */
@@ -61,8 +61,8 @@ int tool_options(struct tool *t, int *argc, char **argv);
 int tool_node(struct tool *t);
 /* Listens and joins as the options say. */
 int tool_join(struct tool *t, int must_join);
-/* One turn of the loop: waits most_ms at most (-1: as long as nothing is due), steps. own: descriptors to watch as
- * well; their revents are filled. */
+/* One turn of the loop: waits most_ms at most (-1: as long as nothing is due), steps. own: descriptors to
+ * watch as well; their revents are filled. */
 void tool_turn(struct tool *t, int most_ms, struct pollfd *own, int own_count);
 /* Turns until met says 1 or the time is over: 1 if it was met, 0 not, or -1 if a signal came. */
 int tool_until(struct tool *t, double seconds, int (*met)(struct tool *t));
@@ -88,8 +88,8 @@ void tool_json_string(FILE *to, const char *s);
 /* "1.5 s", "20 us". */
 const char *tool_time_text(double seconds, char out[32]);
 
-extern const struct tool_command tool_hub, tool_node_command, tool_ls, tool_ping, tool_trace, tool_send, tool_recv,
-    tool_bench, tool_map, tool_doctor, tool_key;
+extern const struct tool_command tool_hub, tool_node_command, tool_ls, tool_ping, tool_trace, tool_send,
+    tool_recv, tool_bench, tool_map, tool_doctor, tool_key;
 
 /* ---- What nodes of this tool say to each other: the tag of a message is TOOL_TAG + kind */
 
@@ -101,9 +101,9 @@ enum tool_kind {
     TOOL_DONE,     /* .. all is written, or not: u32 status, text */
     TOOL_ECHO,     /* bench -> node: send it back */
     TOOL_ECHOED,
-    TOOL_SINK,     /* bench -> node: count it */
-    TOOL_COUNT,    /* .. tell how many bytes and messages came since the last of these; u64 number */
-    TOOL_COUNTED   /* u64 number, messages, bytes */
+    TOOL_SINK,   /* bench -> node: count it */
+    TOOL_COUNT,  /* .. tell how many bytes and messages came since the last of these; u64 number */
+    TOOL_COUNTED /* u64 number, messages, bytes */
 };
 /* A random name of this process, above all that people use. */
 uint64_t tool_name(struct tool *t);
