@@ -14,9 +14,8 @@ static const struct tool_command *const phx_commands[] = { &tool_hub,    &tool_n
 #define PHX_COMMANDS (sizeof phx_commands / sizeof *phx_commands)
 
 static const char *const phx_options[] = {
-    "  --join ADDRESS     the address of any node: tcp://host:port, tls://, unix:///path, "
-    "ssh://host/host:port;",
-    "                     may be repeated (or PHX_JOIN in the environment)",
+    "  --join ADDRESS     the address of any node: tcp://host:port, tls://, unix:///path,",
+    "                     ssh://host/host:port; may be repeated (or PHX_JOIN in the environment)",
     "  --listen ADDRESS   be reachable there, too; port 0 picks one",
     "  --key FILE         the cluster's key (or PHX_KEY_FILE); `phx key new FILE` makes one",
     "  --loose-key        take a key file that others can read",
