@@ -171,6 +171,16 @@ int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
     return rc;
 }
 
+int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
+                 struct ftm_comm **out)
+{
+    struct ftm_comm_parts parts = { comm, 0, group, NULL, topo, 0 };
+    int rc = ftm_comm_agree(e, comm, &parts.context);
+
+    *out = NULL;
+    return rc != 0 || group->rank == MPI_UNDEFINED ? rc : ftm_comm_new(e, &parts, out);
+}
+
 /* A message to the other leader and one from it. */
 static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
                      void *theirs, size_t theirs_bytes)
@@ -179,6 +189,8 @@ static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void 
     struct ftm_request *in, *out = NULL;
     int rc;
 
+    if (b->remote < 0 || b->remote >= ftm_comm_peers(b->between)->size)
+        return MPI_ERR_RANK;
     rc = ftm_recv_start(e, &in, b->between, b->collective, theirs, theirs_bytes, byte, b->remote, b->tag);
     if (rc == 0)
         rc = ftm_send_start(e, &out, FTM_STANDARD, b->between, b->collective, mine, mine_bytes, byte,
@@ -204,7 +216,9 @@ int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void
 {
     int rc = 0, told;
 
-    if (b->local->rank == b->leader)
+    if (b->local->rank == b->leader && b->between == NULL)
+        rc = MPI_ERR_COMM;
+    else if (b->local->rank == b->leader)
         rc = comm_swap(e, b, mine, mine_bytes, theirs, theirs_bytes);
     told = rc;
     rc = ftm_coll_bcast_bytes(e, b->local, &told, sizeof told, b->leader);

@@ -57,6 +57,10 @@ void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);
  * The context of what is made next: the greatest counter of all members. */
 int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context);
 
+/* A communicator of those members who are in group; *out is NULL at the others. topo may be NULL. */
+int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
+                 struct ftm_comm **out);
+
 /* The leaders of two groups exchange what their groups know, and tell their groups. */
 struct ftm_comm_bridge {
     struct ftm_comm *local;   /* our group */
@@ -72,6 +76,9 @@ int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void
  * context behind its own. */
 int ftm_comm_new_inter(struct ftm *e, struct ftm_comm *parent, uint32_t context, struct ftm_group *group,
                        struct ftm_group *remote, struct ftm_comm **out);
+
+/* MPI_Comm_split; *out is NULL if color is MPI_UNDEFINED. */
+int ftm_comm_split(struct ftm_comm *comm, int color, int key, struct ftm_comm **out);
 
 /* The group that ranks of messages name: the remote one, if there is one. */
 static inline struct ftm_group *ftm_comm_peers(const struct ftm_comm *comm)

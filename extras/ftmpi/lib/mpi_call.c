@@ -1,24 +1,12 @@
 /* mpi_call.c - the common frame of an MPI call: names, checks, how an error is told. */
 #include "mpi_call.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comm.h"
 #include "error.h"
 #include "table.h"
 #include "type.h"
-
-struct ftm *ftm_this;
-
-int ftm_check_init(const char *call)
-{
-    if (ftm_this != NULL)
-        return 0;
-    fprintf(stderr, "ftmpi: %s was called before MPI_Init or after MPI_Finalize\n", call);
-    exit(1);
-}
 
 int ftm_fail(struct ftm_comm *comm, int class, const char *call, const char *argument, long long value)
 {

@@ -44,6 +44,10 @@ int ftm_check_pointer(const char *call, struct ftm_comm *comm, const char *name,
  * thing that a call does. argument may be NULL: then value means nothing. */
 int ftm_fail(struct ftm_comm *comm, int class, const char *call, const char *argument, long long value);
 
+/* Ends the job and this process: a fatal error handler, MPI_Abort. The launcher, or we, say the line. It
+ * does not return. */
+void ftm_end_now(struct ftm *e, int code, const char *line);
+
 /* MPI_STATUS_IGNORE is fine. */
 void ftm_status_out(const struct ftm_status *from, MPI_Status *to);
 

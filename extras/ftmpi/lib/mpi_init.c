@@ -15,8 +15,23 @@
 #define INIT_ABORT_US 2000000u
 #define INIT_DRAIN_US 2000000u
 
-/* What has been called so far: the program may ask before MPI_Init and after MPI_Finalize. */
-static enum { INIT_NOT_YET, INIT_RUNS, INIT_OVER } init_state;
+/* The one variable: NULL before MPI_Init, and the address of init_over after MPI_Finalize. */
+struct ftm *ftm_this;
+static const struct ftm init_over;
+
+static int init_is_over(void)
+{
+    return ftm_this == &init_over;
+}
+
+int ftm_check_init(const char *call)
+{
+    if (ftm_this != NULL && !init_is_over())
+        return 0;
+    fprintf(stderr, "ftmpi: %s was called %s\n", call,
+            init_is_over() ? "after MPI_Finalize" : "before MPI_Init");
+    exit(1);
+}
 
 static void init_die(const char *what, const char *why)
 {
@@ -60,7 +75,6 @@ static void init_start(void)
     if (!ftm_ready(ftm_this))
         init_die("MPI_Init", v.config.arbiter != 0 ? "the launcher does not answer, or not all processes came"
                                                    : "rank 0 does not answer, or not all processes came");
-    init_state = INIT_RUNS;
 }
 
 FTM_ALIAS(Init)
@@ -68,10 +82,10 @@ int FTM_CALL(Init)(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
-    if (init_state == INIT_RUNS)
-        return ftm_fail(NULL, MPI_ERR_UNKNOWN, "MPI_Init", "(a second time)", 0);
-    if (init_state == INIT_OVER)
+    if (init_is_over())
         init_die("MPI_Init", "called after MPI_Finalize");
+    if (ftm_this != NULL)
+        return ftm_fail(NULL, MPI_ERR_UNKNOWN, "MPI_Init", "(a second time)", 0);
     init_start();
     return MPI_SUCCESS;
 }
@@ -100,14 +114,14 @@ int FTM_CALL(Query_thread)(int *provided)
 FTM_ALIAS(Initialized)
 int FTM_CALL(Initialized)(int *flag)
 {
-    *flag = init_state != INIT_NOT_YET;
+    *flag = ftm_this != NULL;
     return MPI_SUCCESS;
 }
 
 FTM_ALIAS(Finalized)
 int FTM_CALL(Finalized)(int *flag)
 {
-    *flag = init_state == INIT_OVER;
+    *flag = init_is_over();
     return MPI_SUCCESS;
 }
 
@@ -146,8 +160,7 @@ int FTM_CALL(Finalize)(void)
         ftm_pump_for(ftm_this, INIT_DRAIN_US, init_is_closed, ftm_this);
     }
     ftm_free(ftm_this);
-    ftm_this = NULL;
-    init_state = INIT_OVER;
+    ftm_this = (struct ftm *)(uintptr_t)&init_over;
     return MPI_SUCCESS;
 }
 
@@ -158,6 +171,15 @@ static int init_never(void *arg)
 }
 
 /* The launcher says the line and ends us; if it does not, we end by ourselves. */
+void ftm_end_now(struct ftm *e, int code, const char *line)
+{
+    ftm_abort(e, code, line);
+    ftm_pump_for(e, INIT_ABORT_US, init_never, NULL);
+    ftm_end(e, code, "rank %d: %s", e->config.rank, line);
+    ftm_step(e, phx_now_us(), NULL, 0);
+    _exit(1); /* where an engine was made without a way to end the process */
+}
+
 FTM_ALIAS(Abort)
 int FTM_CALL(Abort)(MPI_Comm comm, int errorcode)
 {
@@ -166,11 +188,8 @@ int FTM_CALL(Abort)(MPI_Comm comm, int errorcode)
     (void)comm;
     ftm_check_init("MPI_Abort");
     snprintf(line, sizeof line, "called MPI_Abort with %d", errorcode);
-    ftm_abort(ftm_this, errorcode, line);
-    ftm_pump_for(ftm_this, INIT_ABORT_US, init_never, NULL);
-    ftm_end(ftm_this, errorcode, "rank %d: %s", ftm_this->config.rank, line);
-    ftm_step(ftm_this, phx_now_us(), NULL, 0);
-    _exit(1);
+    ftm_end_now(ftm_this, errorcode, line);
+    return MPI_ERR_INTERN;
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
