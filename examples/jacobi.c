@@ -1,6 +1,6 @@
 /* jacobi.c - an MPI program: heat in a plate, 2-D Jacobi over a grid of processes, checked against one process.
  *
- *     cc -std=c99 -O2 -I. -Iextras/ftmpi -o jacobi examples/jacobi.c extras/ftmpi/lib/*.c phoenix.c
+ *     cc -std=c99 -O2 -I. -Iextras/ftmpi -o jacobi examples/jacobi.c extras/ftmpi/lib/[a-z]*.c phoenix.c -lm
  *     make ftmpi && build/ftmpi/ftmpirun -n 6 ./jacobi
  *
  * It knows nothing of Phoenix, and mpicc of any MPI compiles it as well. The plate is dealt out in blocks
