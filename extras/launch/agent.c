@@ -223,7 +223,7 @@ static int local_make_start(struct la_local *l, const char *self)
     ops.up = local_child_up;
     ops.failed = local_child_failed;
     ops.ended = local_child_ended;
-    err = la_start_new(&l->start, l->job, self, l->watch, l->procs, &ops);
+    err = la_start_new(&l->start, l->job, self, l->cargo, l->watch, l->procs, &ops);
     for (i = 0; i < la_agent_children(l) && err == 0; i++)
         err = la_start_host(l->start, l->near[i].agent);
     return err;
@@ -237,7 +237,9 @@ static int local_first_job(struct la_local *l)
     if (j == NULL)
         return PHX_ENOMEM;
     j->job = l->job;
-    err = la_agent_make_job(l, j);
+    err = la_cargo_apply(l->cargo, l->job);
+    if (err == 0)
+        err = la_agent_make_job(l, j);
     if (err != 0)
         la_agent_free_job(j);
     l->jobs_seen = 1;
@@ -279,6 +281,7 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
         return PHX_ENOMEM;
     l->job = cfg->job;
     l->procs = cfg->procs;
+    l->cargo = cfg->cargo;
     l->root = cfg->root;
     l->signals_fd = -1;
     l->go_at = l->seek_at = UINT64_MAX;

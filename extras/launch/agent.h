@@ -5,6 +5,7 @@
 #define LA_AGENT_H
 
 #include "../../phoenix.h"
+#include "cargo.h"
 #include "flow.h"
 #include "ranks.h"
 #include "start.h"
@@ -78,6 +79,7 @@ struct la_local_config {
     struct la_job *job; /* stays the caller's */
     const char *self;   /* path of this program */
     struct la_procs *procs;
+    const struct la_cargo *cargo;
     const unsigned char *rest; /* of the boot block, behind the job */
     size_t rest_size;
     const int *signals; /* handed to root.signal; of other agents: they end it */
@@ -103,7 +105,8 @@ void la_local_down_job(struct la_local *l, const void *data, size_t size);
 void la_local_over(struct la_local *l); /* tells all, and la_local_run returns when they are gone */
 uint32_t la_local_ended(const struct la_local *l); /* how many jobs are over in the whole tree */
 
-/* The main function of an agent that was started by another one: its exit status. */
-int la_agent_main(const char *self);
+/* The main function of an agent that was started by another one: its exit status. folder: where --copy put
+ * it, or NULL. */
+int la_agent_main(const char *self, const char *folder);
 
 #endif

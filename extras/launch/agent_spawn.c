@@ -129,8 +129,10 @@ void la_local_down_job(struct la_local *l, const void *data, size_t size)
 /* The job is under way here; its parent's keys are there before its first process runs. */
 static int spawn_start(struct la_local *l, struct local_job *j, char **preput)
 {
-    int err = la_agent_make_job(l, j);
+    int err = la_cargo_apply(l->cargo, &j->own);
 
+    if (err == 0)
+        err = la_agent_make_job(l, j);
     for (; err == 0 && preput != NULL && preput[0] != NULL; preput += 2)
         la_engine_learn(la_ranks_engine(j->ranks), preput[0], preput[1]);
     return err;

@@ -33,6 +33,7 @@ static void free_programs(struct la_program *p, uint32_t count)
         la_text_list_drop(p[i].argv);
         la_text_list_drop(p[i].env);
         free(p[i].dir);
+        free(p[i].path);
     }
     free(p);
 }
@@ -64,6 +65,7 @@ void la_job_free(struct la_job *job)
     free(job->agent);
     free(job->out_pattern);
     free(job->err_pattern);
+    free(job->stage);
     free_agents(job->agents, job->agents_count);
     memset(job, 0, sizeof *job);
 }
@@ -152,7 +154,8 @@ static void put_settings(struct la_text *t, const struct la_job *j)
     const uint64_t wide[] = { j->push_limit,   j->grace_us,     j->start_timeout_us, j->cut_wait_us,
                               j->detect_us[0], j->detect_us[1], j->detect_us[2] };
     uint32_t flags = (uint32_t)(j->label != 0) | (uint32_t)(j->verbose != 0) << 1
-        | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4;
+        | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4
+        | (uint32_t)(j->copy != 0) << 5;
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -249,6 +252,7 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
     la_bytes_put_string(&t, job->agent);
     la_bytes_put_string(&t, job->out_pattern);
     la_bytes_put_string(&t, job->err_pattern);
+    la_bytes_put_string(&t, job->stage);
     put_programs(&t, job);
     la_bytes_put_u32(&t, number);
     la_bytes_put_u32(&t, at > 0 ? job->first + parent_of(job, at) : job->parent);
@@ -290,13 +294,14 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
     flags = la_bytes_u32(r);
-    if (flags >> 5 != 0)
+    if (flags >> 6 != 0)
         la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
     j->go_on = flags >> 2 & 1;
     j->each = flags >> 3 & 1;
     j->lazy = flags >> 4 & 1;
+    j->copy = flags >> 5 & 1;
     j->push_limit = la_bytes_number(r, 8);
     j->grace_us = la_bytes_number(r, 8);
     j->start_timeout_us = la_bytes_number(r, 8);
@@ -462,6 +467,7 @@ int la_job_decode(struct la_job *out, const unsigned char *data, size_t size)
     out->agent = la_bytes_string(&r);
     out->out_pattern = la_bytes_string(&r);
     out->err_pattern = la_bytes_string(&r);
+    out->stage = la_bytes_string(&r);
     take_programs(&r, out);
     take_slice(&r, out);
     if (r.result != 0)

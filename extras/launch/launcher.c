@@ -752,7 +752,8 @@ static uint64_t launch_deadline(void *ctx)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-static int launch_make(struct launcher *la, const char *self, struct la_procs *procs)
+static int launch_make(struct launcher *la, const char *self, struct la_procs *procs,
+                       const struct la_cargo *cargo)
 {
     static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
@@ -763,6 +764,7 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.job = la->job;
     cfg.self = self;
     cfg.procs = procs;
+    cfg.cargo = cargo;
     cfg.signals = signals;
     cfg.signals_count = (int)(sizeof signals / sizeof signals[0]);
     cfg.root.ctx = la;
@@ -816,20 +818,30 @@ int la_launch(struct la_options *o, const char *self)
 {
     struct launcher la;
     struct la_procs *procs;
-    int err = la_procs_new(&procs);
+    struct la_cargo cargo;
+    char why[LA_TEXT];
+    int err;
 
+    la_cargo_init(&cargo);
+    if (la_cargo_open(&cargo, &o->job, self, why) != 0) {
+        fprintf(stderr, "phxrun: %s\n", why);
+        la_cargo_free(&cargo);
+        return LA_STATUS_USAGE;
+    }
+    err = la_procs_new(&procs);
     memset(&la, 0, sizeof la);
     la.o = o;
     la.job = &o->job;
     if (err == 0) {
         err = la_jobs_begin(&la.jobs, la.job);
         if (err == 0)
-            err = launch_make(&la, self, procs);
+            err = launch_make(&la, self, procs, &cargo);
         if (err == 0)
             launch_run(&la);
         launch_free(&la);
         la_procs_free(procs);
     }
+    la_cargo_free(&cargo);
     if (err == 0)
         return la.status.code;
     fprintf(stderr, "phxrun: %s\n", phx_strerror(err));

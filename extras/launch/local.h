@@ -48,6 +48,7 @@ struct local_job {
 struct la_local {
     struct la_job *job;
     struct la_procs *procs;
+    const struct la_cargo *cargo;
     struct la_watch *watch;
     struct la_start *start;
     struct la_tree *tree;

@@ -26,7 +26,9 @@ static struct la_ready *program_new(const struct la_job *job, const struct la_pr
     }
     memcpy(g->argv + 1, program->argv, n * sizeof *g->argv);
     g->dir = program->dir != NULL ? program->dir : job->dir;
-    g->error = n == 0 ? ENOENT : la_proc_find(program->argv[0], g->env.list, g->dir, g->path, sizeof g->path);
+    g->error = n == 0 ? ENOENT
+                      : la_proc_find(program->path != NULL ? program->path : program->argv[0], g->env.list,
+                                     g->dir, g->path, sizeof g->path);
     return g;
 }
 

@@ -310,6 +310,7 @@ static int fill_settings(struct la_job *out, const struct la_job *running)
     int failed;
 
     own.kvsname = own.mapping = own.dir = own.ssh = own.agent = own.out_pattern = own.err_pattern = NULL;
+    own.stage = NULL;
     own.env = NULL;
     own.programs = out->programs;
     own.programs_count = out->programs_count;
@@ -321,7 +322,8 @@ static int fill_settings(struct la_job *out, const struct la_job *running)
     own.each = 0;
     *out = own;
     failed = copy(&out->dir, running->dir) | copy(&out->ssh, running->ssh) | copy(&out->agent, running->agent)
-        | copy(&out->out_pattern, running->out_pattern) | copy(&out->err_pattern, running->err_pattern);
+        | copy(&out->out_pattern, running->out_pattern) | copy(&out->err_pattern, running->err_pattern)
+        | copy(&out->stage, running->stage);
     if (running->env != NULL && running->env[0] != NULL) {
         out->env = copy_strings(running->env);
         failed |= out->env == NULL;

@@ -302,10 +302,10 @@ int FTM_CALL(Alltoallv)(const void *sendbuf, const int *sendcounts, const int *s
 
 /* ---- Reductions ------------------------------------------------------------------------------------ */
 
-/* The buffers of a reduction; gets 0: this member has no use for `out`. Old programs hand in one buffer twice;
+/* The buffers of a reduction; gets 0: this member has no use for `out`. Old programs give one buffer twice;
  * that means what MPI_IN_PLACE does. */
-static int coll_check_reduce(struct coll_call *k, struct ftm_reduction *r, const void *in, void *out, int gets,
-                             int count, MPI_Datatype datatype)
+static int coll_check_reduce(struct coll_call *k, struct ftm_reduction *r, const void *in, void *out,
+                             int gets, int count, MPI_Datatype datatype)
 {
     int rc = 0;
 
