@@ -460,6 +460,7 @@ static int run_on_lines(void *ctx, const void *data, size_t size)
 
     if (s->error != 0)
         return 0; /* nobody reads it any more */
+    memset(&c, 0, sizeof c);
     c.rank = l->rank;
     c.stream = l->stream + 1;
     c.data = data;
