@@ -1027,6 +1027,11 @@ PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
 PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
 PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 
+/* The peer of a connection may be silent for longer than a connection outlives unread data: with yes its
+ * kernel is asked instead, which also keeps translators of addresses awake. Without, it is as it was made.
+ * For another world, or what is no TCP, it does nothing. */
+PHX_PRIVATE void phx__os_patience(const struct phx_os *os, int handle, int yes);
+
 /* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which holds for
  * everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0 or why not, and then fd
  * is still the caller's. For another world it does nothing and says 0. */
@@ -1276,6 +1281,7 @@ struct phx__link_summary {
 struct phx__link_end {
     int broken;      /* not 0: close it for this reason instead of writing */
     uint8_t refused; /* the reason came from the peer */
+    uint8_t patient; /* unread data do not end it, see phx__os_patience */
     const char *why; /* more of the reason, or NULL */
 };
 
@@ -7242,10 +7248,10 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 #include <time.h>
 #include <unistd.h>
 
-/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
- * hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as a
- * link that drains while it closes. Linux counts the time that a full receiver takes none, too: so it must be
- * above any pause that a host may announce by phx_busy. */
+/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of
+ * an hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as
+ * a link that drains while it closes. Linux counts the time that a full receiver takes none, too: of one
+ * that may be silent for longer see phx__os_patience. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
@@ -7443,6 +7449,28 @@ static int os_wake(void *world)
     after = n < 0 ? phx__os_poll_error(errno) : 0; /* only reads a table: safe here */
     errno = before;
     return after == PHX_EAGAIN ? 0 : after;
+}
+
+PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
+{
+    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
+    int on = yes != 0, idle = 60, every = 10, probes = 6;
+
+    if (phx__os_wake_handle(os) < 0)
+        return;
+    (void)limit;
+    (void)idle;
+    (void)every;
+    (void)probes;
+#ifdef TCP_USER_TIMEOUT
+    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+#endif
+#if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+#endif
+    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -12501,6 +12529,10 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     }
     detect_fill_monitors(d);
     detect_set_timer(d, l, now);
+    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+        l->beat_now = 1;
+        phx__timer_set(d->timers, l->timer, d->last_step);
+    }
     phx__detect_alive(d, node, now);
     return 0;
 }
@@ -20933,6 +20965,8 @@ void phx__node_dead_due(phx *p)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+/* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
+#define FRAMES_LONG_MS 600000u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -21280,6 +21314,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    if (b.next_ms != 0 && (b.next_ms > FRAMES_LONG_MS) != l->end.patient)
+        phx__os_patience(&p->os, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
