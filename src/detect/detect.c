@@ -45,20 +45,21 @@
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
  * But a host may rightly sleep as long as there is nothing to do. So a stall is a step that comes later than
  * the earliest timer asked for. Then the gap between the two steps does not count: accusations are timed on a
- * *waking clock*, which is the host's clock minus all stalls, so that one addition moves every deadline of
- * every link. A host that is late at every step accuses nobody; links that its sockets report as broken still
- * go down. Since a deadline may have had no time left, nobody is accused before all input that waited has
- * been read once (`blind`). A node that gets more input than it can read never reaches that point, so `blind`
- * ends after timeout_us of reading.
+ * *waking clock*, which is the host's clock minus stalls, so that one addition moves every deadline of every
+ * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
+ * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
+ * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
+ * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
+ * that point, so `blind` ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
  *
- * STARVED IS NOT DEAD. A host that is stopped again and again, or shares its processor with too many, speaks
- * when it gets its turn. So a node whose stalls have been longer than half of its interval announces twice the
+ * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
+ * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
- * nothing, rumours about it are ignored, and it is no monitor. It speaks at least twice in that time, as far
- * as its turns allow. If it dies, each of its neighbours finds that alone, when what was announced is over.
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, if its turns
+ * allow it. If it dies, each of its neighbours finds that alone, when what was announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -157,7 +158,7 @@ static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l
 {
     l->monitor = 1;
     d->monitors++;
-    l->beat_now = l->promised_us > d->limits.interval_us;
+    l->beat_now = l->promised_us > d->limits.interval_us || d->slow > l->promised_us;
     if (l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
