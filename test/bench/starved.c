@@ -1,12 +1,12 @@
-/* starved.c - N nodes, half of which are stopped for 9.5 s of every 10: who is taken for dead, which links go.
+/* starved.c - N nodes, half of which are stopped for 9.5 s of every 10: who is taken for dead, what is lost.
  *
  *     cc -std=c99 -O2 -I. -o starved test/bench/starved.c phoenix.c && ./starved 50 120
  *
- * Each node is a process with the default detector, and one hub is known. When all are linked, each second one
- * gets SIGSTOP for 9.5 s of each 10 s, at a phase of its own. 20 s before the end one of the others is killed.
- * Prints one line of tab-separated name=value: failed, times one that lived was taken for dead; lost_first and
- * lost, links lost in the first 30 s (each has been stopped for 20 s by then) and after, those of the killed
- * left out; death_s, until the last that is not stopped knew of it; unknown, how many did not.
+ * Each node is a process with the default detector, and one hub is known. When all are linked, each second
+ * one gets SIGSTOP for 9.5 s of each 10 s, at a phase of its own. 20 s before the end one of the others is
+ * killed. Prints one line of tab-separated name=value: failed, times one that lived was taken for dead;
+ * lost_first and lost, links lost in the first 30 s (each has been stopped for 20 s by then) and after, those
+ * of the killed left out; death_s, until the last that is not stopped knew of it; unknown, how many did not.
  */
 #define _DEFAULT_SOURCE 1
 #define _POSIX_C_SOURCE 200809L
