@@ -927,6 +927,26 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
     return all[0]->count;
 }
 
+uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+                            uint32_t *node)
+{
+    const struct phx__dial_target *t;
+
+    if (i >= d->targets.hub_count)
+        return 0;
+    t = &d->targets.at[d->targets.hubs[i]];
+    *at = t->at;
+    *node = t->node;
+    return t->count;
+}
+
+int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+{
+    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+
+    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
+}
+
 void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
