@@ -121,7 +121,7 @@ static void starve(const pid_t *pid, int nodes, uint64_t *next, char *stopped, u
 int main(int argc, char **argv)
 {
     int nodes = argc > 1 ? atoi(argv[1]) : 50, seconds = argc > 2 ? atoi(argv[2]) : 120, i, unknown = 0;
-    uint64_t next[MOST], begun, first, died, last = 0;
+    uint64_t next[MOST], begun, first, lost, died, last = 0;
     char stopped[MOST] = "";
     pid_t pid[MOST];
 
@@ -150,12 +150,13 @@ int main(int argc, char **argv)
         unknown += i != 2 && board->at[i].told == 0;
         last = i != 2 && board->at[i].told > last ? board->at[i].told : last;
     }
+    lost = sum(nodes, 1) - first;
     for (i = 0; i < nodes; i++) {
         (void)kill(pid[i], SIGKILL);
         (void)waitpid(pid[i], NULL, 0);
     }
     printf("failed=%u\tlost_first=%u\tlost=%u\tdeath_s=%.1f\tunknown=%d\n", (unsigned)sum(nodes, 0),
-           (unsigned)first, (unsigned)(sum(nodes, 1) - first),
+           (unsigned)first, (unsigned)lost,
            last > died ? (double)(last - died) / 1e6 : 0, unknown);
     return 0;
 }
