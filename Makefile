@@ -86,8 +86,12 @@ lab: phoenix.c
 ports: phoenix.c
 	@./test/ports.sh $(if $(QUICK),--quick)
 
+# PREFIX=/usr/local DESTDIR= TLS=1: header, static and shared library, phoenix.pc, phx, phxrun, man pages.
+install: phoenix.c
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' CC='$(CC)' TLS='$(TLS)' ./extras/install.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE
+.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves bench_detect bench_serf lab ports install clean FORCE
