@@ -32,13 +32,17 @@ for f in test/sim/world test/sim/stream test/sim/verbs test/bench/cliffs/net tes
 done
 $cc -o "$dir/cliffs" "$dir/phoenix.o" "$dir/world.o" "$dir/stream.o" "$dir/verbs.o" "$dir/net.o" \
     "$dir/cliffs.o" -lm
-[ "${1-}" = small ] || exec "$dir/cliffs" ${ONLY:+"$ONLY"}
+[ "${1-}" = small ] || exec "$dir/cliffs" ${SMALL:+small} ${ONLY:+"$ONLY"}
 
 # A row that is short fails, and so does a program that dies before its last row.
 status=0
 "$dir/cliffs" small > "$dir/small" || status=$?
 awk -F '\t' -v status="$status" '
-    $1 == "bar" { n++; print ($5 == "ok" ? "ok " : "not ok ") n " - " $2 ": " $3 " <= " $4; short += $5 != "ok" }
+    $1 == "bar" {
+        n++
+        print ($5 == "ok" ? "ok " : "not ok ") n " - " $2 ": " $3 " <= " $4
+        short += $5 != "ok"
+    }
     $1 != "bar" { print }
     END {
         n++
