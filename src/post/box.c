@@ -854,8 +854,8 @@ static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, stru
 }
 
 /* The same for a run with NAMES, whose last message goes first. */
-PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer, struct phx__message m,
-                                int emitted, int again, int failure)
+PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
+                                          struct phx__message m, int emitted, int again, int failure)
 {
     uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
     const struct phx__message first = m;

@@ -253,8 +253,8 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
 }
 
 /* The messages of a run with NAMES that follow m, which is returned, come back, too. So must what follows. */
-PHX__COLD static void recv_refuse_rest(struct phx__post *p, struct phx__post_peer *peer, const struct phx__data *d,
-                             struct phx__message m, uint32_t place)
+PHX__COLD static void recv_refuse_rest(struct phx__post *p, struct phx__post_peer *peer,
+                                       const struct phx__data *d, struct phx__message m, uint32_t place)
 {
     struct phx__post_returns *back = &peer->returns;
     const uint32_t before = back->count;
@@ -653,8 +653,8 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
 
 /* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
  * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
-PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
-                            struct phx__message m, uint32_t place)
+PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
+                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
 {
     struct phx__message from = m, one;
     struct phx__return t = { 0, 0, 0 };
