@@ -26,6 +26,16 @@ build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
 demo_launch: launch
 	@./extras/launch/demo.sh
 
+# The MPI of extras/ftmpi: its library, its launcher for one host, and the compilers' wrappers, in build/ftmpi.
+launcher_parts = $(addprefix extras/launch/,proc.c lines.c status.c)
+ftmpi: build/ftmpi/ftmpirun
+	@for f in ftmpicc ftmpicxx ftmpif77 ftmpif90; do ln -sf ../../extras/ftmpi/$$f build/ftmpi/$$f; done
+	@extras/ftmpi/ftmpicc -build
+build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbiter.c start.c \
+    arbiter.h start.h wire.h) $(launcher_parts) phoenix.c phoenix.h
+	@mkdir -p build/ftmpi
+	$(CC) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
+
 demo: phoenix.c
 	@./examples/run_demo.sh
 
@@ -79,4 +89,4 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch sim bars figures bench curves cliffs bench_detect bench_serf lab ports clean FORCE
+.PHONY: all test demo launch demo_launch ftmpi sim bars figures bench curves cliffs bench_detect bench_serf lab ports clean FORCE

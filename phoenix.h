@@ -724,6 +724,16 @@ struct phx_link {
     size_t queued_bytes; /* waiting to be written */
 };
 
+/* An address given to phx_join; a host name has one for each address that it resolved to. */
+struct phx_hub {
+    struct phx_address address;
+    struct phx_id peer; /* the node that was found there; zero until known */
+    int linked;         /* 1: there is a link with that node, made here or by the other side */
+    int error;          /* why the last dial failed: PHX_EREFUSED, PHX_EKEY, ...; PHX_EAGAIN: a dial is under
+                           way; 0: none was made yet (tried_us is 0), or it went well */
+    uint64_t tried_us;  /* when the last dial ended, host clock; 0: none has */
+};
+
 struct phx_route {
     struct phx_id id, next; /* destination, and the neighbour towards it */
     int hops;               /* -1: unreachable */
@@ -737,6 +747,7 @@ struct phx_route {
     phx_nodes_as((p), (out), (capacity), sizeof(struct phx_node), PHX_VERSION_NUMBER)
 size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacity, size_t size, int version);
 size_t phx_links(const phx *p, struct phx_link *out, size_t capacity);
+size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity);
 size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity);
 size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity);
 
@@ -757,7 +768,8 @@ void phx_self(const phx *p, struct phx_id *out);
  *      accused       when and by whom it was last said to be gone: this node's own silent link, another
  *                    node, or the routing
  *      address       where it can be dialled, when that was tried last, and what came of it
- *      seen-by       a neighbour that says it has a route to it, and of how many hops */
+ *      seen-by       a neighbour that says it has a route to it, and of how many hops
+ *      hub           of this node itself: an address of phx_join, as in struct phx_hub */
 int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity);
 
 /* Finds out which nodes messages to `node` pass, how long it takes to reach each, and why each of them
@@ -776,6 +788,7 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token);
  *                                   "next": if hops > 0, "since_us", "names": [[first, last], ...] }],
  *                       "links": [{ "peer", "address", "up", "dialer", "monitor", "since_us",
  *                                   "bytes_in", "bytes_out", "queued_bytes" }],
+ *                       "hubs":  [{ "address", "peer", "linked", "error": its text or "", "tried_us" }],
  *                       "seen":  [{ "by": a neighbour, "node", "hops" }] }: what neighbours say.
  *                     Names and incarnations are strings of digits: not all readers keep 64 bits
  *      PHX_DUMP_DOT   a graph for graphviz (dot, neato): own links, and in gray what neighbours tell */
@@ -798,6 +811,7 @@ struct phx_stats {
     size_t mem_bytes, mem_peak;
     uint32_t nodes, reachable, links;
     uint64_t digest; /* of the routing table; equal at all nodes of a settled network */
+    uint64_t looks;  /* entries of tables that were visited: the work that grows with the network */
 };
 /* 0, or PHX_EINVAL or PHX_EVERSION (see phx_config_init) and out is all zero. */
 #define phx_stats(p, out) phx_stats_as((p), (out), sizeof(struct phx_stats), PHX_VERSION_NUMBER)

@@ -29,7 +29,7 @@ BEGIN {
     unfinished = "(^|[^A-Za-z0-9_])(TO" "DO|FIX" "ME|XX" "X|HA" "CK)([^A-Za-z0-9_]|$)"
     # Pages that are not in the repository. ("promises 5 bytes" is no citation.)
     cited = "[Pp]romise +[0-9]|[Pp]romises +[0-9]+(, [0-9]| and [0-9]| to [0-9]|-)|" \
-        "(^|[^A-Za-z0-9_])(PITFALLS|DESIGN|HOUSE|FAULTS|PMI[.]md)([^A-Za-z0-9_]|$)"
+        "(^|[^A-Za-z0-9_])(PITFALLS|DESIGN|HOUSE|FAULTS|PMI[.]md|FTMPI[.]md)([^A-Za-z0-9_]|$)"
 }
 
 function words(list, value, into,    n, i, part) {
@@ -161,9 +161,9 @@ function is_constant(head) {
 FNR == 1 {
     in_comment = 0
     in_src = FILENAME ~ /^src\//
-    is_c = FILENAME ~ /\.[ch]$/
+    is_c = FILENAME ~ /\.[ch]$/ && FILENAME !~ /\/mpif\.h$/ # which is Fortran
     outside = FILENAME ~ /^(examples|extras)\//
-    in_launch = FILENAME ~ /^extras\/launch\//
+    in_house = FILENAME ~ /^extras\/(launch|ftmpi)\//
     room = room_of(FILENAME)
     function_line = 0
     head = ""
@@ -208,8 +208,9 @@ in_src && is_c {
     globals()
 }
 
-# The launcher is a house of its own: short functions, no data that changes, nothing quoted that nobody has.
-in_launch && is_c {
+# The launcher and the MPI are houses of their own: short functions, no data that changes, nothing quoted that
+# nobody has.
+in_house && is_c {
     cites()
     functions()
     globals()
@@ -304,7 +305,8 @@ function system_header(path) {
         found("socket-header", "<" path "> belongs in os/ only")
 }
 
-# phoenix.h, by whatever way, or a header of the same folder; an example may use an extra.
+# phoenix.h, by whatever way, or a header of the same folder; an example may use an extra. The MPI has a
+# folder for its library, and its launcher is made of parts of extras/launch.
 function outside_header(path,    beside, line) {
     if (path ~ /^(\.\.\/)*phoenix\.h$/)
         return
@@ -312,11 +314,20 @@ function outside_header(path,    beside, line) {
         return
     beside = FILENAME
     sub(/[^\/]*$/, "", beside)
-    if (path !~ /\// && (getline line < (beside path)) >= 0) {
-        close(beside path)
+    if (path !~ /\// && stands_at(beside path))
         return
-    }
+    if (FILENAME ~ /^extras\/ftmpi\/lib\// && path == "mpi.h")
+        return
+    if (FILENAME == "extras/ftmpi/ftmpirun.c" && path ~ /^(lib|\.\.\/launch)\/[a-z]+\.h$/ \
+        && stands_at(beside path))
+        return
     found("public-only", "of Phoenix only phoenix.h may be included here, not " path)
+}
+
+function stands_at(path,    line, there) {
+    there = (getline line < path) >= 0
+    close(path)
+    return there
 }
 
 function calls(s,    name) {
@@ -464,12 +475,19 @@ function globals(    sign, name, words_count, part, s) {
     s = code
     sub(/[=;[].*/, "", s)
     words_count = split(s, part, " ")
-    if (words_count > (s ~ /^(struct|union|enum) / ? 2 : 1) && !is_constant(s))
+    if (words_count > (s ~ /^(struct|union|enum) / ? 2 : 1) && !is_constant(s) && !is_the_process(s))
         found("global", "mutable global: " last_word(s))
 }
 
+# The calls of MPI have no argument for the process that they are made in.
+function is_the_process(s) {
+    return FILENAME == "extras/ftmpi/lib/mpi_init.c" && s ~ /^struct ftm \*ftm_this *$/
+}
+
 function static_name(name) {
-    if (in_src && name in home && home[name] != FILENAME)
+    if (!in_src)
+        return
+    if (name in home && home[name] != FILENAME)
         found("static-name", name " is static in " home[name] " too")
     home[name] = FILENAME
 }

@@ -294,6 +294,21 @@ static char *job_copy(const char *s)
 }' | also extras/launch/job.c
     room tree.c 'static char *job_copy(const char *s)' | also extras/launch/tree.c
     nothing 'file of the launcher'
+    room engine.c 'static int counter;' | fires global extras/ftmpi/lib/engine.c
+    room engine.c 'struct ftm *ftm_this;' | fires global extras/ftmpi/lib/engine.c
+    body engine.c "$(lines 69)" | fires function-length extras/ftmpi/lib/engine.c
+    body engine.c 'f(); /* FTMPI.md 4 */' | fires citation extras/ftmpi/lib/engine.c
+    room mpi.h '' | fresh extras/ftmpi/mpi.h
+    room arbiter.h '' | also extras/ftmpi/lib/arbiter.h
+    room proc.h '' | also extras/launch/proc.h
+    room mpi_init.c '#include "mpi.h"
+struct ftm *ftm_this;' | also extras/ftmpi/lib/mpi_init.c
+    room ftmpirun.c '#include "lib/arbiter.h"
+#include "../launch/proc.h"' | also extras/ftmpi/ftmpirun.c
+    echo '      integer MPI_COMM_WORLD' | also extras/ftmpi/mpif.h
+    nothing 'MPI'
+    room engine.c '#include "../../launch/proc.h"' | also extras/ftmpi/lib/engine.c
+    expect public-only 'the engine that includes a header of the launcher'
     room id.c '' | fires first-line src/base/mem.c
     printf '/* mem.c - a test\n * that goes on. */\n' | fires first-line src/base/mem.c
     for call in strcpy strcat sprintf vsprintf sscanf atoi rand srand random time gettimeofday alloca \

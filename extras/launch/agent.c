@@ -163,7 +163,11 @@ static void local_collected(void *ctx, pid_t pid, int status)
 {
     struct la_local *l = (struct la_local *)ctx;
 
-    if (!la_ranks_exited(l->ranks, pid, status))
+    const struct local_job *j = l->jobs;
+
+    while (j != NULL && !la_ranks_exited(j->ranks, pid, status))
+        j = j->next;
+    if (j == NULL)
         (void)la_start_exited(l->start, pid, status);
 }
 
@@ -219,9 +223,26 @@ static int local_make_start(struct la_local *l, const char *self)
     ops.up = local_child_up;
     ops.failed = local_child_failed;
     ops.ended = local_child_ended;
-    err = la_start_new(&l->start, l->job, self, l->watch, l->procs, &ops);
+    err = la_start_new(&l->start, l->job, self, l->cargo, l->watch, l->procs, &ops);
     for (i = 0; i < la_agent_children(l) && err == 0; i++)
         err = la_start_host(l->start, l->near[i].agent);
+    return err;
+}
+
+static int local_first_job(struct la_local *l)
+{
+    struct local_job *j = (struct local_job *)calloc(1, sizeof *j);
+    int err;
+
+    if (j == NULL)
+        return PHX_ENOMEM;
+    j->job = l->job;
+    err = la_cargo_apply(l->cargo, l->job);
+    if (err == 0)
+        err = la_agent_make_job(l, j);
+    if (err != 0)
+        la_agent_free_job(j);
+    l->jobs_seen = 1;
     return err;
 }
 
@@ -247,7 +268,7 @@ static int local_make(struct la_local *l, const struct la_local_config *cfg)
         err = la_agent_make_node(l);
     if (err == 0)
         err = la_watch_add(l->watch, phx_fd(l->node), LA_READ, local_on_node_ready, l);
-    return err != 0 ? err : la_agent_make_ranks(l);
+    return err != 0 ? err : local_first_job(l);
 }
 
 int la_local_new(struct la_local **out, const struct la_local_config *cfg)
@@ -260,9 +281,10 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
         return PHX_ENOMEM;
     l->job = cfg->job;
     l->procs = cfg->procs;
+    l->cargo = cfg->cargo;
     l->root = cfg->root;
     l->signals_fd = -1;
-    l->exits_due = l->go_at = l->seek_at = UINT64_MAX;
+    l->go_at = l->seek_at = UINT64_MAX;
     l->parent = l->root.event != NULL ? LA_NONE : l->job->parent == LA_NONE ? 0 : l->job->parent;
     l->now = phx_now_us();
     err = local_make(l, cfg);
@@ -276,10 +298,15 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
 
 void la_local_free(struct la_local *l)
 {
+    struct local_job *j;
+
     if (l == NULL)
         return;
     l->over = 1;
-    la_ranks_free(l->ranks);
+    while ((j = l->jobs) != NULL) {
+        l->jobs = j->next;
+        la_agent_free_job(j);
+    }
     la_start_free(l->start);
     phx_free(l->node);
     la_flow_free(l->flow);
@@ -288,7 +315,8 @@ void la_local_free(struct la_local *l)
     if (l->signals_fd >= 0)
         close(l->signals_fd);
     la_queue_free(&l->events);
-    la_agent_free_names(l);
+    la_names_free(l->names);
+    la_agent_free_spawns(l);
     free(l->near);
     free(l->ancestors);
     free(l);
@@ -312,25 +340,10 @@ static void local_step_node(struct la_local *l)
     }
 }
 
-static void local_step_ranks(struct la_local *l)
-{
-    la_ranks_step(l->ranks, l->now);
-    la_ranks_room(l->ranks);
-    la_agent_check_stuck(l);
-    if (l->exits_due <= l->now || (l->exits_count > 0 && la_ranks_over(l->ranks)))
-        la_agent_flush_exits(l);
-    if (la_ranks_over(l->ranks) && l->events.size == 0)
-        la_flow_end(l->flow);
-    if (!l->said_ready && la_ranks_deadline(l->ranks) != 0) {
-        l->said_ready = 1;
-        la_agent_tell(l, LA_UP_READY, LA_NONE, 0, "");
-    }
-}
-
 /* 1: nothing is left to do. */
 static int local_may_go(struct la_local *l)
 {
-    if (!l->over && !(l->orphan && la_ranks_over(l->ranks)))
+    if (!l->over && !(l->orphan && la_agent_jobs_over(l)))
         return 0;
     if (l->go_at == UINT64_MAX)
         l->go_at = l->now + LOCAL_GO_US;
@@ -353,10 +366,12 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static int local_timeout(const struct la_local *l)
 {
+    const struct local_job *j;
     uint64_t due = earlier(phx_deadline(l->node), la_tree_deadline(l->tree)), now = phx_now_us();
 
-    due = earlier(due, earlier(la_start_deadline(l->start), la_ranks_deadline(l->ranks)));
-    due = earlier(earlier(due, l->seek_at), earlier(l->exits_due, l->go_at));
+    due = earlier(earlier(due, la_start_deadline(l->start)), earlier(l->seek_at, l->go_at));
+    for (j = l->jobs; j != NULL; j = j->next)
+        due = earlier(due, earlier(la_ranks_deadline(j->ranks), j->exits_due));
     if (l->root.deadline != NULL)
         due = earlier(due, l->root.deadline(l->root.ctx));
     if (l->node_ready || due <= now)
@@ -372,7 +387,7 @@ void la_local_run(struct la_local *l)
         la_tree_step(l->tree, l->now);
         la_agent_step_seek(l);
         la_start_step(l->start, l->now);
-        local_step_ranks(l);
+        la_agent_step_jobs(l);
         la_flow_pump(l->flow);
         la_agent_flush_events(l);
         if (l->root.step != NULL)
@@ -407,7 +422,7 @@ uint64_t la_local_now(const struct la_local *l)
     return l->now;
 }
 
-int la_local_done(const struct la_local *l)
+uint32_t la_local_ended(const struct la_local *l)
 {
     return la_flow_ended(l->flow);
 }

@@ -440,7 +440,7 @@ static void fill_settings(struct work *w)
     job->agent = a->agent;
     job->out_pattern = a->out_pattern;
     job->err_pattern = a->err_pattern;
-    w->o->stage = a->stage;
+    w->o->job.stage = a->stage;
     a->ssh = a->agent = a->out_pattern = a->err_pattern = a->stage = NULL;
     job->pmi = a->pmi;
     job->stdin_to = a->stdin_to >= 0 ? a->stdin_to : a->each ? LA_STDIN_NONE : LA_STDIN_RANK;
@@ -458,7 +458,7 @@ static void fill_settings(struct work *w)
     memcpy(job->detect_us, a->detect_us, sizeof job->detect_us);
     w->o->timeout_us = or_else(a->timeout_us, 0);
     w->o->json = a->json;
-    w->o->copy = a->copy;
+    w->o->job.copy = a->copy;
 }
 
 static void add_warning(struct work *w, const char *line)
@@ -569,6 +569,5 @@ void la_options_free(struct la_options *o)
     la_job_free(&o->job);
     la_text_list_free(&o->warnings);
     free(o->print);
-    free(o->stage);
     memset(o, 0, sizeof *o);
 }

@@ -2,6 +2,9 @@
 
 /* One child:
  *
+ *                    COPYING
+ *                     ^   |
+ *                     |   v
  *      WAITING --> LISTENING --> BOOTING --> UP --> LINKED
  *         |            |            |         |        \--> (its process ends) GONE
  *         \------------+------------+---------+--> FAILED, said once --> GONE
@@ -24,9 +27,11 @@ extern char **environ; /* POSIX wants it declared by who uses it */
 #define START_TEXT 1000                /* kept of what a child says on its standard error */
 #define START_FIRST 256                /* bytes of a first line */
 #define START_NOISE ((uint64_t)1 << 20) /* a login shell that says more than this never ends */
+#define START_COPY LA_START_COPY " 1"  /* the protocol's number */
+#define START_PIECE ((size_t)64 * 1024)  /* of a file, at once */
 #define START_END_US ((uint64_t)2000000) /* from TERM to KILL for a starter that is of no more use */
 
-enum start_state { WAITING, LISTENING, BOOTING, UP, LINKED, FAILED, GONE };
+enum start_state { WAITING, LISTENING, COPYING, BOOTING, UP, LINKED, FAILED, GONE };
 
 struct start_child {
     struct la_start *of;
@@ -39,7 +44,10 @@ struct start_child {
     uint64_t noise;
     char first[START_FIRST];
     size_t first_size;
-    struct la_queue boot;
+    struct la_queue boot; /* to be written */
+    int file;             /* then this file's bytes from file_at to file_size; -1: none */
+    uint64_t file_at, file_size;
+    int copied;
     char text[START_TEXT + 1];
     size_t text_size;
 };
@@ -47,6 +55,7 @@ struct start_child {
 struct la_start {
     const struct la_job *job;
     char *self;
+    const struct la_cargo *cargo;
     struct la_watch *watch;
     struct la_procs *procs;
     struct la_start_ops ops;
@@ -141,8 +150,8 @@ static void start_close_stream(struct start_child *c)
 
 static void start_leave(struct start_child *c, enum start_state state)
 {
-    int was = c->state == LISTENING || c->state == BOOTING;
-    int is = state == LISTENING || state == BOOTING;
+    int was = c->state > WAITING && c->state < UP;
+    int is = state > WAITING && state < UP;
 
     c->state = state;
     c->of->under_way += (uint32_t)is;
@@ -213,7 +222,7 @@ int la_start_exited(struct la_start *s, pid_t pid, int status)
         return 0;
     c->pid = 0;
     start_drain_error(c);
-    if (c->state == LISTENING || c->state == BOOTING || c->state == UP) {
+    if (c->state > WAITING && c->state <= UP) {
         start_why(c, status, why, sizeof why);
         start_fail(c, 1, why);
         c->state = GONE;
@@ -228,11 +237,46 @@ int la_start_exited(struct la_start *s, pid_t pid, int status)
 
 /* ---- The stream ---------------------------------------------------------------------------------- */
 
-static void start_send_boot(struct start_child *c)
+/* The next piece of the file that follows what waits: 1, or 0: there is none. */
+static int start_load(struct start_child *c)
 {
-    int fd;
+    uint64_t left = c->file >= 0 ? c->file_size - c->file_at : 0;
+    size_t want = left < START_PIECE ? (size_t)left : START_PIECE;
+    ssize_t n;
 
-    while (c->boot.size > 0) {
+    if (want == 0)
+        return 0;
+    n = la_queue_room(&c->boot, want) == 0
+            ? pread(c->file, la_queue_end(&c->boot), want, (off_t)c->file_at) : -1;
+    if (n <= 0) {
+        start_fail(c, 1, "a file that it should get cannot be read");
+        return 0;
+    }
+    c->boot.size += (size_t)n;
+    c->file_at += (uint64_t)n;
+    return 1;
+}
+
+static void start_sent(struct start_child *c)
+{
+    int fd = c->fd;
+
+    la_queue_free(&c->boot);
+    c->file = -1;
+    if (c->state == COPYING) {
+        start_leave(c, LISTENING);
+        la_watch_set(c->of->watch, c->fd, LA_READ);
+        return;
+    }
+    la_watch_drop(c->of->watch, c->fd);
+    start_leave(c, UP);
+    c->fd = -1;
+    c->of->ops.up(c->of->ops.ctx, c->number, fd);
+}
+
+static void start_send(struct start_child *c)
+{
+    while (c->boot.size > 0 || start_load(c)) {
         ssize_t n = write(c->fd, la_queue_first(&c->boot), c->boot.size);
         if (n > 0) {
             la_queue_take(&c->boot, (size_t)n);
@@ -244,12 +288,8 @@ static void start_send_boot(struct start_child *c)
             return;
         }
     }
-    la_queue_free(&c->boot);
-    la_watch_drop(c->of->watch, c->fd);
-    start_leave(c, UP);
-    fd = c->fd;
-    c->fd = -1;
-    c->of->ops.up(c->of->ops.ctx, c->number, fd);
+    if (c->state != FAILED)
+        start_sent(c);
 }
 
 /* A whole line without its newline: 1 if it is the agent's, 0 if it is noise, -1: another version. */
@@ -265,12 +305,38 @@ static int start_is_first(const char *line, size_t size)
 
 static void start_begin_boot(struct start_child *c)
 {
+    const struct la_start *s = c->of;
+    unsigned char size[8];
+    int i;
+
     if (c->of->ops.boot(c->of->ops.ctx, c->number, &c->boot) != 0) {
         start_fail(c, 1, "no memory for its boot block");
         return;
     }
     start_leave(c, BOOTING);
-    start_send_boot(c);
+    c->file = s->cargo != NULL ? s->cargo->stage_fd : -1;
+    if (c->file >= 0) {
+        c->file_at = 0;
+        c->file_size = s->cargo->stage_size;
+        for (i = 0; i < 8; i++)
+            size[i] = (unsigned char)(c->file_size >> 8 * i);
+        if (la_queue_add(&c->boot, size, sizeof size) != 0) {
+            start_fail(c, 1, "no memory for its boot block");
+            return;
+        }
+    }
+    start_send(c);
+}
+
+/* The shell over there is ready to take this program. */
+static void start_begin_copy(struct start_child *c)
+{
+    c->copied = 1;
+    c->file = c->of->cargo->self_fd;
+    c->file_at = 0;
+    c->file_size = c->of->cargo->self_size;
+    start_leave(c, COPYING);
+    start_send(c);
 }
 
 static void start_line(struct start_child *c)
@@ -278,7 +344,10 @@ static void start_line(struct start_child *c)
     char why[START_FIRST + 100];
     int is = start_is_first(c->first, c->first_size);
 
-    if (is < 0) {
+    if (!c->copied && c->of->job->copy && c->first_size == sizeof START_COPY - 1
+        && memcmp(c->first, START_COPY, c->first_size) == 0) {
+        start_begin_copy(c);
+    } else if (is < 0) {
         snprintf(why, sizeof why, "another version of phxrun is there: it says \"%.*s\", this is %s %d %s",
                  (int)c->first_size, c->first, LA_START_LINE, LA_START_PROTOCOL, PHX_VERSION);
         start_fail(c, 1, why);
@@ -300,6 +369,8 @@ static void start_listen(struct start_child *c, const char *data, size_t size)
             c->first[c->first_size++] = data[i];
         }
     }
+    if (c->state == COPYING)
+        return;
     c->noise += size;
     if (c->state == LISTENING && c->noise > START_NOISE)
         start_fail(c, 1, "a mebibyte of noise, and no agent");
@@ -314,8 +385,8 @@ static void start_on_stream(void *ctx, int fd, int events)
     ssize_t n;
 
     (void)events;
-    if (c->state == BOOTING) {
-        start_send_boot(c);
+    if (c->state == BOOTING || c->state == COPYING) {
+        start_send(c);
         return;
     }
     n = read(fd, data, sizeof data);
@@ -350,6 +421,14 @@ static int start_quote(const char *word, char *out, size_t size)
     return 0;
 }
 
+/* Takes $1 bytes into a folder of its own, and becomes them; the agent removes both. No quotes of either kind
+ * that some login shell would read otherwise. */
+static const char start_script[]
+    = "umask 077; d=${TMPDIR:-/tmp}/phxrun.$2.$$; c() { rm -rf \"$d\"; }; mkdir \"$d\" || exit 1; trap c 0; "
+      "echo; echo " START_COPY "; head -c $1 > \"$d/phxrun\"; "
+      "if test $(wc -c < \"$d/phxrun\") -eq $1; then chmod 700 \"$d/phxrun\"; "
+      "exec \"$d/phxrun\" " LA_START_AS_AGENT " \"$d\"; fi; exit 1";
+
 #define START_ARGUMENTS 12
 
 struct start_command {
@@ -377,9 +456,15 @@ static int start_command_ssh(const struct la_start *s, const struct la_agent *a,
 
     if (err != 0)
         return err;
-    if (start_quote(s->job->agent != NULL ? s->job->agent : s->self, quoted, sizeof quoted) != 0)
+    if (start_quote(s->job->copy ? start_script : s->job->agent != NULL ? s->job->agent : s->self, quoted,
+                    sizeof quoted) != 0)
         return ENAMETOOLONG;
-    snprintf(k->remote, sizeof k->remote, "exec %s %s", quoted, LA_START_AS_AGENT);
+    if (s->job->copy)
+        snprintf(k->remote, sizeof k->remote, "exec /bin/sh -c %s sh %llu %lx-%lu", quoted,
+                 (unsigned long long)s->cargo->self_size, (unsigned long)s->job->id,
+                 (unsigned long)(a - s->job->agents) + s->job->first);
+    else
+        snprintf(k->remote, sizeof k->remote, "exec %s %s", quoted, LA_START_AS_AGENT);
     k->words[n++] = ssh;
     k->words[n++] = "-x";
     k->words[n++] = "-o";
@@ -498,8 +583,9 @@ static void start_begin(struct start_child *c)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-int la_start_new(struct la_start **out, const struct la_job *job, const char *self, struct la_watch *w,
-                 struct la_procs *p, const struct la_start_ops *ops)
+int la_start_new(struct la_start **out, const struct la_job *job, const char *self,
+                 const struct la_cargo *cargo, struct la_watch *w, struct la_procs *p,
+                 const struct la_start_ops *ops)
 {
     struct la_start *s = (struct la_start *)calloc(1, sizeof *s);
 
@@ -513,6 +599,7 @@ int la_start_new(struct la_start **out, const struct la_job *job, const char *se
     }
     memcpy(s->self, self, strlen(self) + 1);
     s->job = job;
+    s->cargo = cargo;
     s->watch = w;
     s->procs = p;
     s->ops = *ops;
@@ -552,7 +639,7 @@ int la_start_host(struct la_start *s, uint32_t number)
     s->children[s->children_count++] = c;
     c->of = s;
     c->number = number;
-    c->fd = c->error_fd = -1;
+    c->fd = c->error_fd = c->file = -1;
     return 0;
 }
 

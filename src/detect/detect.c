@@ -170,6 +170,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
     uint32_t i, count = 0;
     uint64_t skip;
 
+    d->mem->looks += d->link_count;
     for (i = 0; i < d->link_count; i++)
         count += (uint32_t)detect_fits(d->links[i], monitor, busy);
     if (count == 0)

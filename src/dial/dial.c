@@ -259,6 +259,7 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 {
     struct phx_address other;
 
+    d->targets.mem->looks += d->slots.count;
     for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
@@ -607,6 +608,7 @@ static void dial_relax(struct phx__dial *d, int before)
     if ((held == 0 && d->targets.known > dial_mesh(d))
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
+    d->targets.mem->looks += d->targets.count;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
@@ -923,6 +925,26 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
         return 0;
     *at = all[0]->at;
     return all[0]->count;
+}
+
+uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+                            uint32_t *node)
+{
+    const struct phx__dial_target *t;
+
+    if (i >= d->targets.hub_count)
+        return 0;
+    t = &d->targets.at[d->targets.hubs[i]];
+    *at = t->at;
+    *node = t->node;
+    return t->count;
+}
+
+int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+{
+    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+
+    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
 }
 
 void phx__dial_stop(struct phx__dial *d)

@@ -81,6 +81,11 @@ PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The addresses under which a node is dialled and how each fared; how many. */
 PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
                                     const struct phx__dial_addr **at);
+/* The same of the i-th hub; node: whom it stands for, PHX__NONE as long as nobody knows. 0: there is none. */
+PHX_PRIVATE uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i,
+                                        const struct phx__dial_addr **at, uint32_t *node);
+/* Was the address of this dial never dialled before? */
+PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
 /* PHX__TIMER_DIAL fired with this argument. */
 PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);

@@ -631,6 +631,7 @@ PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int v
     s->insurance_saved = p->detect.saved_insurance;
     s->mem_bytes = p->mem.used;
     s->mem_peak = p->mem.peak;
+    s->looks = p->mem.looks;
     s->nodes = p->route.known;
     s->reachable = p->route.reachable;
     s->links = p->links.up;

@@ -100,6 +100,22 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
+static void dump_json_hubs(struct dump *d)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
+        dump_string(d, phx_address_text(&hub[i].address, text));
+        dump_id(d, ",\"peer\":", &hub[i].peer);
+        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
+        phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
+    }
+}
+
 PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l;
@@ -112,6 +128,8 @@ PHX__COLD static void dump_json(struct dump *d)
     for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
+    phx__node_text_put(&d->t, "],\n\"hubs\":[");
+    dump_json_hubs(d);
     phx__node_text_put(&d->t, "],\n\"seen\":[");
     dump_each(d, 1, dump_json_seen);
     phx__node_text_put(&d->t, "]}\n");

@@ -126,6 +126,52 @@ static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
+static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
+{
+    struct phx_hub hub = { .tried_us = at[i].tried_at };
+
+    phx__dial_addr_address(at, i, &hub.address);
+    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
+    if (node < p->ids.size) {
+        hub.peer = p->ids.at[node];
+        hub.linked = phx__node_link(p, node) != NULL;
+    }
+    return hub;
+}
+
+PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
+{
+    const struct phx__dial_addr *at = NULL;
+    uint32_t hub, i, count, node = PHX__NONE;
+    size_t n = 0;
+
+    if (p == NULL || (out == NULL && capacity > 0))
+        return 0;
+    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
+        for (i = 0; i < count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, at, i, node);
+    return n;
+}
+
+static void explain_hubs(struct phx__text *t, const phx *p)
+{
+    struct phx_hub hub[PHX__DIAL_HUBS];
+    size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
+    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
+
+    for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
+        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        if (hub[i].linked)
+            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+        else if (hub[i].error == PHX_EAGAIN || hub[i].tried_us == 0)
+            phx__node_text_put(t, "%s\n", hub[i].error == PHX_EAGAIN ? "being tried" : "not tried");
+        else
+            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, hub[i].tried_us),
+                               phx_strerror(hub[i].error));
+    }
+}
+
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
@@ -145,7 +191,9 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
         phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
     if (of->count > EXPLAIN_MANY)
         phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
-    if (i != PHX__SELF) {
+    if (i == PHX__SELF) {
+        explain_hubs(&t, p);
+    } else {
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);

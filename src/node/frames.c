@@ -173,6 +173,7 @@ static void frames_summary(phx *p, uint32_t nbr, int reply)
     uint32_t node = 0;
 
     p->set.table = (size_t)p->ids.size * 32;
+    p->mem.looks += p->ids.size;
     while (node < p->ids.size && (node > 0 || frames_room(p, nbr) > 0)) { /* all of it, or none */
         struct phx__writer w;
         struct phx__link *l = frames_begin(p, nbr, FRAMES_UPDATE_FULL + PHX__WIRE_HEADER, &w);

@@ -102,7 +102,8 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
-                : was == PHX__LINK_UP && reason == PHX_ELIMIT               ? PHX_LOG_INFO
+                : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
+                    ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
@@ -565,8 +566,12 @@ void phx__node_links_dial_deferred(phx *p)
 
 int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
-    int err;
+    int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
+    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
+    char at[PHX_ADDRESS_TEXT];
 
+    if (level <= p->cfg.log_level)
+        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;

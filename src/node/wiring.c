@@ -99,6 +99,15 @@ static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
     return next;
 }
 
+static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation)
+{
+    const struct phx__link *l = phx__node_link(p, nbr);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
+
+    return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
 static void wiring_wants(phx *p, uint32_t nbr)
 {
     struct phx__link *l = phx__node_link(p, nbr);
@@ -365,7 +374,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads };
     int err;
 
     phx__node_frames_route_ops(p, &route);

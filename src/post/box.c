@@ -277,7 +277,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 }
 
 /* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
-static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
+PHX__COLD static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
         return *p->ops.now < b->retry_at && b->version == *p->ops.version;
@@ -324,7 +324,7 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 }
 
 /* The REFUSED ones. */
-static void box_retry(struct phx__post *p)
+PHX__COLD static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -443,7 +443,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     return q;
 }
 
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
     struct phx__queued *q = box_requeue(p, m);
 
@@ -588,6 +588,7 @@ PHX__COLD static int box_look(struct phx__post *p, uint64_t token, struct phx__t
     struct phx__queued *q;
     int found = 0;
 
+    p->mem->looks += p->store.count + p->node_capacity;
     phx__post_tokens_begin(&p->store.tokens, p->pending.count + p->store.count + p->node_capacity);
     for (uint32_t i = 0; i < p->node_capacity; i++)
         found |= p->nodes[i].peer != NULL && box_note_flow(p, p->nodes[i].peer, token, at);
@@ -727,7 +728,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     return 0;
 }
 
-static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -777,6 +778,7 @@ static void box_expire_held(struct phx__post *p)
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
 
+    p->mem->looks += p->store.count;
     /* From the end, because the last one takes the place of one that is freed; several may be. */
     for (uint32_t i = p->store.count; i > 0; i--) {
         if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
@@ -825,6 +827,7 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
+    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -837,7 +840,7 @@ void phx__post_box_names(struct phx__post *p)
 
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
  * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
-static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
+PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
                           int emitted, int back, int again, int failure)
 {
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
@@ -879,7 +882,7 @@ PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_
 }
 
 /* Puts a failed flow's messages back into mailboxes. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
+PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
@@ -904,7 +907,7 @@ static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int agai
     }
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -919,7 +922,7 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
     phx__post_box_names(p);
 }
 
-void phx__post_box_close_all(struct phx__post *p)
+PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
@@ -946,7 +949,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_box_forget(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 

@@ -13,6 +13,11 @@
  * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
  * sets sent back to base: go-back-N. That is enough: links lose no single frames, only all behind a loss.
  *
+ * Silence is no loss. All may wait at a slow relay, and what is sent again waits there, too, and makes it
+ * slower. So after a time-out the flow asks: its *question* is an empty fragment with the number that is next
+ * to be emitted. It travels as data do, behind all that is under way, and the target acknowledges at once
+ * what it has. If a fragment is missing, that ack reports a gap.
+ *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
@@ -50,12 +55,12 @@
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; not
- * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
+/* The time-out. A lost frame is nearly always noticed sooner, by a changed route or a gap; not the last
+ * frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. It is at least so many
+ * times the round trip of this flow, and of other flows of this node at present. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before the first ack: the target may not know this node yet and drop its frames; 1 s is long then. */
-#define FLOW_RTO_NEW (100 * PHX__MS)
+#define FLOW_RTO_TIMES 4u
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -133,9 +138,9 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->window = window;
     o->allowed = o->own;
     memset(&o->rtt, 0, sizeof o->rtt);
-    o->rto = FLOW_RTO_NEW;
+    o->rto = FLOW_RTO_MIN;
     o->rto_at = PHX__NEVER;
-    o->rewind_from = 0;
+    memset(&o->path, 0, sizeof o->path);
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
@@ -415,7 +420,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
-    if (o->sent == o->base + o->count)
+    if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
@@ -463,48 +468,81 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     o->base++;
 }
 
-void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
+static uint64_t flow_patience(uint64_t rtt)
 {
-    if (o->rtt.timing && o->base > o->rtt.number) {
-        uint64_t rtt = now - o->rtt.at;
+    uint64_t most = FLOW_RTO_TIMES * PHX__MIN(rtt, FLOW_RTO_MAX); /* a host may sleep through one */
 
+    return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
+}
+
+uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
+{
+    uint64_t rtt = 0;
+
+    if (o->rtt.timing && o->base > o->rtt.number) {
+        rtt = now - o->rtt.at;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
     if (bytes == 0)
-        return;
+        return rtt;
     if (o->rtt.smoothed == 0)
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
+    o->path.asks = 0;
+    o->rto = flow_patience(o->rtt.smoothed);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
+    return rtt;
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
+    o->path.asks = o->path.drains = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     o->allowed = PHX__MIN(o->allowed, o->own);
-    o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
+    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
-    if (silent)
-        o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+}
+
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+{
+    uint64_t patience = flow_patience(usual);
+
+    o->path.asks = patience <= o->rto;
+    o->rto_at = now + (o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
+    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
+}
+
+struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
+{
+    const struct phx__data d = { .target = o->target, .source = o->source, .number = o->sent,
+                                 .epoch = o->epoch };
+    struct phx__block *b = phx__buf_block_new(o->mem, PHX__DATA_HEAD);
+    struct phx__writer w;
+
+    if (b == NULL)
+        return NULL;
+    phx__buf_writer_init(&w, b->data, PHX__DATA_HEAD);
+    phx__wire_data_put(&w, &d, 0, o->hops);
+    b->used = w.size;
+    o->path.asks = 0;
+    return b;
 }
 
 /* ---- Messages in the flow */

@@ -69,6 +69,12 @@ struct phx__flow_rtt {
     uint64_t number, at, smoothed;
 };
 
+struct phx__flow_path {
+    uint8_t asks;   /* the question is to be emitted next */
+    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
+    uint64_t rewind_from; /* a reported gap is not answered before */
+};
+
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
 struct phx__flow_out {
     struct phx__mem *mem;
@@ -92,8 +98,8 @@ struct phx__flow_out {
     int front_back;         /* why it came back at its first fragment: an enum phx__return_reason, or 0 */
     uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
     struct phx__flow_rtt rtt;
-    uint64_t rto, rto_at; /* the retransmission timeout; PHX__NEVER: nothing is under way */
-    uint64_t rewind_from; /* a reported gap is not answered before */
+    uint64_t rto, rto_at; /* after how long the target is asked; PHX__NEVER: nothing is under way */
+    struct phx__flow_path path;
     uint64_t limit_at;    /* no message expires before */
     struct phx__flow_open open;
 };
@@ -125,11 +131,15 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off, whose blocks are the caller's to drop. */
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
-/* An ack popped `bytes` bytes of frames. */
-PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* All under way is emitted again: its path changed, or frames were lost. silent: no ack came; wait longer. */
+/* An ack popped `bytes` bytes of frames. The round trip that it measured, or 0. */
+PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
+/* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
+PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
+/* No ack came for o->rto: the target is asked, unless the round trips of others take `usual` now. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
+/* A block with the question; NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,

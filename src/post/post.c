@@ -179,6 +179,8 @@ int phx__post_ready(const struct phx__post *p)
 
 int phx__post_run(struct phx__post *p)
 {
+    if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
+        phx__post_recv_early(p);
     if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
     if (p->boxes.look_again)
@@ -191,7 +193,7 @@ int phx__post_run(struct phx__post *p)
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
-    return phx__post_ready(p);
+    return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
 }
 
 /* ---- Life */
@@ -256,6 +258,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
+    phx__mem_put(p->mem, p->recv.early.at, p->recv.early.capacity);
     for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);

@@ -26,6 +26,9 @@
 #define RECV_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
+/* So long, and so many bytes in all, frames are kept whose source is not known yet. */
+#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
@@ -435,6 +438,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
     } else if (d->number > peer->in.next) {
         recv_gap(p, peer);
+    } else if (d->size == 0 && (flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST)) == 0) {
+        phx__post_sched_owe(p, peer, 1); /* a question: nothing is missing */
     } else if (recv_take(p, peer, d, flags)) {
         peer->ack.bytes += d->size;
         peer->ack.frames++;
@@ -475,6 +480,43 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     recv_arrived(p, peer, d, flags);
 }
 
+/* The first messages of a node that starts may overtake the news that it exists. Its small frames wait for
+ * that here, not for long. 1, or 0: there is no room. */
+static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
+{
+    struct phx__post_early *e = &p->recv.early;
+
+    if (e->size == 0 || e->since + RECV_EARLY_US < *p->ops.now)
+        *e = (struct phx__post_early){ e->at, 0, e->capacity, p->ids->count, *p->ops.now };
+    if (size > RECV_EARLY_MOST - e->size
+        || phx__mem_grow(p->mem, &e->at, &e->capacity, e->size + (uint32_t)size, 1) != 0)
+        return 0;
+    memcpy(e->at + e->size, frame, size);
+    e->size += (uint32_t)size;
+    return 1;
+}
+
+/* Those whose source is not known yet, or for which there is no time, are kept once more. */
+void phx__post_recv_early(struct phx__post *p)
+{
+    struct phx__post_early e = p->recv.early;
+    struct phx__frame f;
+    size_t used = 0;
+    uint32_t late = 0;
+
+    memset(&p->recv.early, 0, sizeof p->recv.early);
+    p->recv.from = PHX__SELF;
+    for (uint32_t at = 0; at < e.size && e.since + RECV_EARLY_US >= *p->ops.now; at += (uint32_t)used) {
+        (void)phx__wire_parse(e.at + at, e.size - at, &f, &used);
+        if (phx__post_recv_data(p, e.at + at, used, &f) == PHX_EAGAIN)
+            late += (uint32_t)recv_keep_early(p, e.at + at, used);
+    }
+    if (p->recv.early.size > 0)
+        p->recv.early.since = e.since;
+    p->recv.early.known -= late > 0;
+    phx__mem_put(p->mem, e.at, e.capacity);
+}
+
 int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                         const struct phx__frame *f)
 {
@@ -487,6 +529,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
+        return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
@@ -618,7 +662,7 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
 }
 
 /* All messages of a run with NAMES have ended, or came back from `place` on. */
-static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
 {
     struct phx__message m;
     uint32_t i = 0;
@@ -680,8 +724,8 @@ PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out 
 }
 
 /* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
-static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a, uint32_t place,
-                      int reason)
+PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
+                                uint32_t place, int reason)
 {
     struct phx__message m;
 
@@ -773,6 +817,15 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
+/* What round trips take at present. It rises at once, as a queue does that many share. */
+static void recv_timed(struct phx__post *p, uint64_t rtt)
+{
+    if (rtt >= p->usual_rtt)
+        p->usual_rtt = rtt;
+    else if (rtt > 0)
+        p->usual_rtt -= (p->usual_rtt - rtt) / 8;
+}
+
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
@@ -796,9 +849,11 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
-    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
-        phx__post_flow_lost(o, *p->ops.now, 0);
+    recv_timed(p, phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now));
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
+        phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
+    if (o->path.drains)
+        phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }

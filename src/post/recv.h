@@ -8,6 +8,8 @@
  * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
+/* Another node is known: perhaps frames of it came before. */
+PHX_PRIVATE void phx__post_recv_early(struct phx__post *p);
 /* The same for a CAST frame. */
 PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f);
 /* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read to.

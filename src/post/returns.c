@@ -81,13 +81,13 @@ uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t nam
     return at == UINT32_MAX ? 0 : at;
 }
 
-void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name)
+PHX__COLD void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name)
 {
     if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
         r->all = r->count;
 }
 
-int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
+PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;

@@ -12,8 +12,8 @@
  * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
  * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
  *
- * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
- * silence, halves what it has under way. So nobody ever stops reading, and two nodes that relay for each
+ * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap, halves
+ * what it has under way. So nobody ever stops reading, and two nodes that relay for each
  * other never wait for each other. Small frames in transit are copied once into shared blocks, and so leave
  * in as few slices as they came; large ones leave from where they were read.
  *
@@ -110,7 +110,8 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+    return s->is_transit ? s->peer->transit.queue.bytes > 0
+                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
@@ -157,11 +158,16 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
     struct phx__flow_out *o = &peer->out;
+    int moves;
 
     peer->routed = nbr != PHX__NONE;
     if (!peer->routed)
         return;
-    if (nbr != peer->nbr || generation != peer->generation) {
+    moves = nbr != peer->nbr || generation != peer->generation;
+    /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
+    o->path.drains = moves && o->sent > o->base
+                && p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation);
+    if (moves && !o->path.drains) {
         peer->nbr = nbr;
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
@@ -475,6 +481,16 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
+/* The question follows what is under way. 0 or PHX_ENOMEM. */
+static int sched_ask(struct phx__post *p, struct phx__flow_out *o, struct phx__slices *out)
+{
+    struct phx__block *b = phx__post_flow_question(o);
+    int err = b == NULL ? PHX_ENOMEM : sched_emit(p, out, b, b->data, b->used, NULL);
+
+    phx__buf_block_drop(b);
+    return err;
+}
+
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
 static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
                            size_t most)
@@ -492,6 +508,8 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
             p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, *p->ops.now);
     }
+    if (err >= 0 && peer->out.path.asks && out->bytes < most)
+        err = sched_ask(p, &peer->out, out);
     phx__post_sched_arm(p, peer);
     return err < 0 ? err : 0;
 }
@@ -692,10 +710,13 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_lost(o, *p->ops.now, 1);
-        phx__post_sched_list(p, &peer->own);
+        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
+         * taken, though the former one may only be slow. */
+        if (peer->routed && o->path.drains)
+            phx__post_flow_rewind(o);
+        else if (peer->routed && o->sent > o->base)
+            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
         phx__post_sched_give_up(p, &peer->in);

@@ -42,6 +42,8 @@ struct phx__post_ops {
     /* How often the application may be called before this is asked again; 0: not in this step, of which
      * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
     uint32_t (*calls)(phx *ctx, int share);
+    /* Does that link of the neighbour still stand, and lead to node? */
+    int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -155,7 +157,16 @@ struct phx__post_waiting {
 /* What comes later in a step is left some of the time that callbacks may take in all. */
 enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
 
+/* Frames that came before the news of their source. */
+struct phx__post_early {
+    uint8_t *at;
+    uint32_t size, capacity;
+    uint32_t known; /* how many ids were known when they were looked at */
+    uint64_t since;
+};
+
 struct phx__post_recv {
+    struct phx__post_early early;
     uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
     uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
     size_t bytes;    /* memory for messages of which all is not here yet */
@@ -180,6 +191,7 @@ struct phx__post {
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
+    uint64_t usual_rtt; /* 0: none was measured yet */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */

@@ -70,6 +70,7 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint32_t v, behind = 0;
 
+    r->mem->looks += r->table.capacity;
     for (v = 1; v < r->table.capacity; v++) {
         const struct phx__dest *d = &r->table.at[v];
         behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
@@ -84,6 +85,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
     uint32_t i;
 
+    r->mem->looks += d->offer_count;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
@@ -184,6 +186,7 @@ static void advert_choose_delegate(struct phx__route *r)
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
     for (v = 0; v < r->nbr_count; v++)
         r->nbrs[v].leads_to = 0;
     for (v = 0; v < r->table.capacity; v++) {
@@ -205,6 +208,7 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
+    r->mem->looks += r->undelegated.count;
     for (i = 0; i < r->undelegated.count; i++) {
         struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
@@ -223,6 +227,7 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
     if (r->known >= ADVERT_DELEGATED && !PHX__ROUTE_RULES(r) && r->known > 2 * r->delegate_known)
         advert_choose_delegate(r);
+    r->mem->looks += r->dirty.count;
     for (i = 0; i < r->dirty.count && r->delegate != PHX__NONE; i++) {
         uint32_t v = r->dirty.at[i];
         const struct phx__dest *d = &r->table.at[v];
@@ -249,6 +254,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
     int failed = 0;
 
+    r->mem->looks += count;
     for (i = 0; i < count; i++) {
         uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
         const struct phx__dest *d = &r->table.at[v];
@@ -304,6 +310,7 @@ static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
 
+    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
@@ -318,6 +325,7 @@ static void advert_update_all(struct phx__route *r)
     uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
@@ -338,6 +346,7 @@ static void advert_beat_shrunk(struct phx__route *r)
     if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
+    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;

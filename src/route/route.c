@@ -207,6 +207,7 @@ static const struct phx__offer *route_best(const struct phx__route *r, uint32_t 
     const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
     const struct phx__offer *h, *end = offer + d->offer_count;
 
+    r->mem->looks += d->offer_count;
     for (h = offer; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
@@ -433,6 +434,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
 
     n->dirty = 2;
     r->pace.look = 1;
+    r->mem->looks += r->table.capacity;
     for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
             continue;
@@ -530,6 +532,7 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     const struct phx__dest *d = phx__route_dest(r, node);
     int err;
 
+    r->mem->looks++;
     if (e->hops == PHX__UNREACHABLE && e->card == NULL && d == NULL)
         return 0; /* the end of an unknown node is no news; a card is, its sender counts on it */
     /* A life that the owner does not lead, as far as we know. Only the owner is believed if it leaps. */
@@ -634,6 +637,7 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.capacity;
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++)
         r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
@@ -643,6 +647,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
 
+    r->mem->looks++;
     if (phx__route_dest(r, node) == NULL)
         return;
     d = &r->table.at[node];
@@ -661,6 +666,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
+    r->mem->looks += r->table.capacity;
     for (uint32_t i = 0; i < r->table.capacity; i++) {
         const struct phx__dest *d = &r->table.at[i];
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
@@ -692,6 +698,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
+    r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
@@ -729,6 +736,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
+    r->mem->looks += r->nbr_count;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
@@ -760,6 +768,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk++;
     r->pace.urgent = 1;
     n = r->nbrs;
+    r->mem->looks += r->nbr_count + r->table.capacity;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -787,6 +796,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
+    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
     for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
         struct phx__ask *a = phx__route_table_asked(&r->table, i);
         if (a == NULL)
@@ -825,6 +835,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
     for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
         route_share(r, i, now);
     r->pace.quiet_due = 0;
@@ -880,6 +891,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && phx__route_is_forgettable(r, i))

@@ -273,6 +273,7 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
+    t->mem->looks += t->capacity;
     for (uint32_t v = 0; v < t->capacity; v++)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;

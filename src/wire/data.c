@@ -121,7 +121,7 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
     if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
-        return size > 0;
+        return size > 0 || !last;
     return total > WIRE_TOTAL_MAX ? 0 : last ? size == total : size > 0 && size < total;
 }
 

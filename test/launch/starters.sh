@@ -84,7 +84,7 @@ said 'host [ab]: .*missing: No such file or directory'
 ok $? '.. is said'
 
 # A hundred hosts, of which the last does not answer: those before are not held up, and none is left.
-run $ssh -n 40 --hosts 'h[1-39],hang1' --start-timeout 1 sleep "$mark"
+run $ssh -n 40 --hosts 'h[1-39],hang1' --start-timeout 3 sleep "$mark"
 same "$status" 1 'one of 40 hosts hangs'
 said '^phxrun: host hang1: no answer'
 ok $? '.. and is named'
@@ -107,6 +107,58 @@ nothing_left() {
 }
 soon nothing_left
 ok $? '.. nothing left'
+
+# ---- Files that go along
+
+mkdir "$work/tmp"
+is_empty() {
+    [ -z "$(ls "$work/tmp")" ]
+}
+tmp() { # arguments of phxrun
+    TMPDIR="$work/tmp" run "$@"
+}
+tmp $ssh --copy -n 7 --degree 2 --hosts a,b,c,d,noise1,two1,f --agent /no/such/phxrun \
+    sh -c 'readlink /proc/$PPID/exe'
+same "$status" 0 'the agent comes by ssh, to the leaves of a deep tree, too'
+same "$(grep -c "^$work/tmp/phxrun\..*/phxrun" "$work/out")" 7 '.. and runs'
+is_empty
+ok $? '.. and leaves nothing'
+TMPDIR="$work/nowhere" run $ssh --copy -n 2 --hosts a,b true
+same "$status" 1 'no place for it'
+said '^phxrun: host [ab]: .*mkdir'
+ok $? '.. is said'
+printf '#!/bin/sh\necho "$0 $(wc -c < "$0") $*"\n# ' > "$work/staged prog"
+head -c 3000000 /dev/zero | tr '\0' x >> "$work/staged prog"
+for how in "$ssh" "$ssh --copy" '--start fork'; do
+    tmp $how --stage "$work/staged prog" -n 14 -ppn 2 --degree 2 --hosts a,b,c,d,two1,e,f \
+        "$work/staged prog" x y
+    same "$status" 0 "$how: a program is sent along"
+    same "$(grep -c "^$work/tmp/phxrun\.[^/]*/staged prog 300[0-9]* x y" "$work/out")" 14 \
+        '.. and runs on all hosts'
+    is_empty
+    ok $? '.. and nothing is left of it'
+done
+chmod +x "$work/staged prog"
+run --stage "$work/staged prog" -n 2 "$work/staged prog"
+same "$status $(grep -c "^$work/staged prog 300" "$work/out")" '0 2' 'here it is run where it is'
+run $ssh --stage "$work/none" -n 2 --hosts a,b "$work/none"
+same "$status" 2 'a staged file that is missing'
+said '^phxrun: --stage: .*none: No such file'
+ok $? '.. is said'
+printf '#!/bin/sh\nexec sleep %s\n' "$mark" > "$work/sleeper"
+TMPDIR="$work/tmp" "$PHXRUN" $ssh --copy --stage "$work/sleeper" -n 4 --degree 2 --hosts a,b,c,d \
+    "$work/sleeper" > "$work/out" 2> "$work/err" &
+launcher=$!
+soon has_ours 4
+ok $? 'four of them sleep'
+same "$(ls "$work/tmp" | wc -l | tr -d ' ')" 4 '.. a folder each'
+all=" $(agents $launcher | tr '\n' ' ')$launcher "
+kill -9 $(procs | awk -v all="$all" '$3 == "phxrun" && index(all, " " $1 " ") { print $1 }')
+soon is_empty
+ok $? 'all agents and the launcher are killed: their guards remove the folders'
+soon has_ours 0
+ok $? '.. and nothing runs'
+wait $launcher
 
 # srun, played: a step on one host.
 mkdir "$work/bin"

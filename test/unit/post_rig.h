@@ -159,6 +159,15 @@ static inline uint32_t op_next(phx *ctx, uint32_t node, uint32_t *generation)
     return as_seen(n->self, hop);
 }
 
+static inline int op_leads(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation)
+{
+    struct node *n = (void *)ctx;
+    int target = who(n->self, node), hop = who(n->self, nbr);
+
+    return target < NODES && hop < NODES && n->w->wire[n->self][hop].generation == generation
+           && (hop == target || n->w->node[hop].hop[target] >= 0);
+}
+
 static inline int op_random(phx *ctx, void *out, size_t size)
 {
     struct node *n = (void *)ctx;
@@ -577,6 +586,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.abandon = op_abandon;
     ops.lost = op_lost;
     ops.calls = op_calls;
+    ops.leads = op_leads;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
 

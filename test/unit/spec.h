@@ -512,7 +512,7 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
         return spec_no(s, "TAGS or NAMES without RUN");
     if (run)
         return spec_run(s, in, flags, n, total);
-    if (first && last ? n != total : first ? n == 0 || n >= total : n == 0)
+    if (first && last ? n != total : first ? n == 0 || n >= total : n == 0 && last)
         return spec_no(s, "DATA flags %u, %lu bytes, total %lu", flags, (unsigned long)n,
                        (unsigned long)total);
     s->counts.messages += (unsigned long)first;
@@ -542,7 +542,7 @@ static int spec_cast(struct spec_side *s, struct spec_in *in, unsigned flags)
         return spec_no(s, "CAST is cut off");
     n = spec_left(in);
     if (n > 32768u || total > 1073741824u
-        || (first && last ? n != total : first ? n == 0 || n >= total : n == 0))
+        || (first && last ? n != total : first ? n == 0 || n >= total : n == 0 && last))
         return spec_no(s, "CAST flags %u, %lu bytes, total %lu", flags, (unsigned long)n,
                        (unsigned long)total);
     s->counts.messages += (unsigned long)first * (unsigned long)count;

@@ -138,9 +138,67 @@ static void test_silent_hub(void)
     finish(&n[0]);
 }
 
+/* Has the node's only hub failed in this way by now? */
+static int hub_says(const struct node *m, int error)
+{
+    struct phx_hub hub;
+
+    return phx_hubs(m->p, &hub, 1) == 1 && hub.error == error && hub.tried_us > 0 && !hub.linked;
+}
+
+/* phx_hubs, phx_explain and phx_dump say of a hub what became of its dials. */
+static void test_told_why(void)
+{
+    static const char key[] = "sixteen bytes of a key";
+    static char text[1 << 16];
+    struct phx_id self;
+    struct phx_config c;
+    struct phx_hub hub;
+    char at[PHX_ADDRESS_TEXT];
+
+    begin_apart(&n[0], 0);
+    settings(&n[1], &c);
+    hurry(&c);
+    c.key = key;
+    c.key_size = sizeof key;
+    begin_as(&n[1], &c, LOOPBACK);
+    ok(phx_hubs(NULL, &hub, 1) == 0 && phx_hubs(n[0].p, NULL, 1) == 0 && phx_hubs(n[0].p, &hub, 1) == 0,
+       "no node, no place, no hubs");
+    check(phx_join(n[0].p, n[1].at) == 0, "join");
+    ok(phx_hubs(n[0].p, &hub, 1) == 1 && phx_hubs(n[0].p, NULL, 0) == 1
+           && strcmp(phx_address_text(&hub.address, at), n[1].at) == 0 && hub.tried_us == 0,
+       "joined, not tried yet");
+    eventually(hub_says(&n[0], PHX_EKEY), "a hub with another key");
+    phx_self(n[0].p, &self);
+    check(phx_explain(n[0].p, &self, text, sizeof text) > 0, "explain");
+    ok(strstr(text, "hub: tcp://") != NULL && strstr(text, phx_strerror(PHX_EKEY)) != NULL,
+       "phx_explain says it of this node itself");
+    check(phx_dump(n[0].p, PHX_DUMP_JSON, text, sizeof text) > 0, "dump");
+    ok(strstr(text, "\"hubs\":[\n{\"address\":\"tcp://") != NULL
+           && strstr(text, phx_strerror(PHX_EKEY)) != NULL,
+       "so does phx_dump");
+    finish(&n[1]);
+    eventually(hub_says(&n[0], PHX_EREFUSED), "a hub that is gone");
+    check(phx_unjoin(n[0].p, at) == 0, "unjoin");
+    begin_apart(&n[2], 0);
+    check(phx_join(n[0].p, n[2].at) == 0, "join");
+    eventually(phx_hubs(n[0].p, &hub, 1) == 1 && hub.linked, "a hub that is linked");
+    phx_self(n[2].p, &self);
+    ok(memcmp(&hub.peer, &self, sizeof self) == 0 && hub.error == 0, "with that node");
+    ok(logged(&n[0], "3 link ?", "dialling") == 2 && logged(&n[0], "4 link ?", "dialling") > 0,
+       "the first dial of each hub is a line of INFO, later ones are DEBUG");
+    check(phx_close(n[2].p, 0) == 0, "close");
+    eventually(logged(&n[0], "link", "node is closed") > 0, "an orderly goodbye");
+    ok(logged(&n[0], "2 link", "node is closed") == 0 && logged(&n[2], "2 link", "down") == 0,
+       "is no warning on either side");
+    finish(&n[2]);
+    finish(&n[0]);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    test_told_why();
     test_star();
     test_unjoin();
     test_told_at_once();

@@ -296,7 +296,7 @@ static void lie_data_huge(void)
 
 static void lie_data_empty(void)
 {
-    data_begin(&n[0].id, 0, 0, 0);
+    data_begin(&n[0].id, 2, 0, 0);
     tail();
 }
 

@@ -115,22 +115,25 @@ static void test_backstop(void)
     w->loss = 1000;
     check(send_size(n, 3, 10, 1, 0, 0) == 0, "sent");
     o = &n->post.nodes[as_seen(0, 2)].peer->out;
-    turns(w, 90, 1000);
-    ok(n->post.counters.retransmitted == 0, "patience");
-    turns(w, 40, 1000);
-    ok(n->post.counters.retransmitted == 1 && o->rto == 200 * PHX__MS,
-       "a flow that never heard anything tries soon");
+    turns(w, 90, 10000);
+    ok(w->emitted == 1, "patience");
+    turns(w, 40, 10000);
+    ok(w->emitted == 2 && n->post.counters.retransmitted == 0 && o->rto == 2 * PHX__SECOND,
+       "then the target is asked");
     turns(w, 1200, 100000);
-    ok(o->rto == 30 * PHX__SECOND && n->post.counters.retransmitted < 20, "and ever more rarely");
+    ok(o->rto == 30 * PHX__SECOND && w->emitted < 20 && n->post.counters.retransmitted == 0,
+       "and ever more rarely");
     w->loss = 0;
     turns(w, 400, 100000);
-    ok(w->got == 1 && w->token[1].count == 1 && o->rto == PHX__SECOND, "until it gets through");
+    ok(w->got == 1 && w->token[1].count == 1 && o->rto == PHX__SECOND && n->post.counters.retransmitted == 1,
+       "until it gets through: then it is known what was lost");
+    n->post.counters.retransmitted = 0;
     w->ack_loss = 1000;
     check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
     turns(w, 20, 1000);
     w->ack_loss = 0;
     turns(w, 2000, 1000);
-    ok(w->token[2].count == 1 && w->node[2].post.counters.duplicates == 1, "a lost ack");
+    ok(w->token[2].count == 1 && n->post.counters.retransmitted == 0, "a lost ack: nothing is sent twice");
     /* A gap. */
     n->post.counters.retransmitted = 0;
     for (i = 3; i <= 10; i++) {
@@ -168,9 +171,122 @@ static void test_backstop(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static uint64_t sent_again(const struct world *w)
+{
+    uint64_t all = 0;
+
+    for (int i = 0; i < NODES; i++)
+        all += w->node[i].post.counters.retransmitted;
+    return all;
+}
+
+static void test_queueing(void)
+{
+    /* Goal: what waits at a slow relay is not sent again, however long it takes, nor when a better way opens:
+     * then all that is under way arrives first, and the rest takes the better way. Questions are few, and
+     * fewer if it is usual to wait. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__flow_out *o;
+    uint64_t before;
+    int i;
+
+    all_see(w, 3, 2);
+    all_see(w, 4, 3);
+    route(w, 0, 2, 1);
+    w->frozen = 1;
+    for (i = 0; i < 20; i++) {
+        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+        turns(w, 1, 1000);
+    }
+    turns(w, 600, 100000);
+    before = w->emitted;
+    ok(w->got == 0 && sent_again(w) == 0 && before <= 20 + 6, "a minute of silence: nothing is sent again");
+    w->frozen = 0;
+    check(settle(w), "settles");
+    o = &n->post.nodes[as_seen(0, 2)].peer->out;
+    ok(w->got == 20 && sent_again(w) == 0 && no_errors(w), "and all comes");
+    ok(n->post.usual_rtt > 55 * PHX__SECOND, "a round trip took that long");
+    w->frozen = 1;
+    check(send_size(n, 4, 10, 0, 0, 0) == 0, "sent");
+    before = w->emitted;
+    turns(w, 250, 100000);
+    ok(w->emitted == before + 1, "so another node is not asked sooner");
+    w->frozen = 0;
+    check(settle(w), "settles");
+
+    w->frozen = 1;
+    for (i = 0; i < 10; i++)
+        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    before = w->link[0][2];
+    route(w, 0, 2, 2);
+    for (i = 0; i < 5; i++)
+        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+    turns(w, 5, 1000);
+    ok(o->path.drains && w->link[0][2] == before, "a better way waits for what is under way");
+    w->frozen = 0;
+    check(settle(w), "settles");
+    ok(w->got == 36 && sent_again(w) == 0 && no_errors(w) && w->link[0][2] > before && !o->path.drains,
+       "nothing is sent twice or overtaken");
+    w->frozen = 1;
+    route(w, 0, 2, 1);
+    check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    route(w, 0, 2, 2);
+    cut(w, 0, 1);
+    turns(w, 1, 1000);
+    w->frozen = 0;
+    ok(settle(w) && w->got == 37 && sent_again(w) == 1 && no_errors(w), "the former way is cut meanwhile");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void inject_as(struct world *w, struct phx_id source, uint64_t epoch, uint64_t number, int flags,
+                      uint64_t total, size_t size);
+
+static void test_early(void)
+{
+    /* Goal: a message that comes before the news of its source is taken when that comes, without being sent
+     * again; if that comes late or never, nothing is kept. */
+    enum { F = PHX__DATA_FIRST, L = PHX__DATA_LAST };
+    struct world *w = world_new(1, NULL);
+    struct phx__post *p = &w->node[0].post;
+    struct phx_id id;
+    uint32_t node;
+    int i;
+
+    all_see(w, 3, 0);
+    w->on_message = NULL;
+    memset(&id, 0xee, sizeof id);
+    for (i = 0; i < 100; i++)
+        inject_as(w, id, 7, (uint64_t)i, F | L, 1000, 1000);
+    (void)phx__post_run(p);
+    ok(w->got == 0 && p->recv.early.size > 50000 && p->recv.early.size <= 65536, "they are kept");
+    check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
+    (void)phx__post_run(p);
+    ok(p->counters.messages_in > 50 && p->counters.messages_in < 66 && p->recv.early.size == 0, "and taken");
+    memset(&id, 0xef, sizeof id);
+    inject_as(w, id, 7, 0, F | L, 10, 10);
+    w->now += 2 * PHX__SECOND;
+    check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
+    i = (int)p->counters.messages_in;
+    (void)phx__post_run(p);
+    ok((int)p->counters.messages_in == i && p->recv.early.size == 0, "not after a second");
+    memset(&id, 0xed, sizeof id);
+    inject_as(w, id, 7, 0, F | L, 10, 10);
+    ok(p->recv.early.size > 0, "one stays");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* A DATA frame from node 1 to node 0, as an honest node would not send it. */
 static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, uint64_t total,
                    size_t size)
+{
+    inject_as(w, id_of(1), epoch, number, flags, total, size);
+}
+
+static void inject_as(struct world *w, struct phx_id source, uint64_t epoch, uint64_t number, int flags,
+                      uint64_t total, size_t size)
 {
     static uint8_t raw[PHX__FRAME_MAX];
     struct phx__writer wr;
@@ -180,7 +296,7 @@ static void inject(struct world *w, uint64_t epoch, uint64_t number, int flags, 
 
     memset(&d, 0, sizeof d);
     d.target = id_of(0);
-    d.source = id_of(1);
+    d.source = source;
     d.number = number;
     d.epoch = epoch;
     d.to = 3;
@@ -369,6 +485,8 @@ int main(void)
 {
     test_transit();
     test_backstop();
+    test_queueing();
+    test_early();
     test_hostile();
     test_forged();
     test_forgotten();

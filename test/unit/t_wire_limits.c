@@ -71,7 +71,8 @@ static void test_data_limits(void)
 
     ok(data_is_taken(3, 0, 0) == 1, "an empty message");
     ok(data_is_taken(1, 0, 0) == 0, "which must be LAST");
-    ok(data_is_taken(2, 0, 0) == 0 && data_is_taken(0, 0, 0) == 0, "and FIRST");
+    ok(data_is_taken(2, 0, 0) == 0, "and FIRST");
+    ok(data_is_taken(0, 0, 0) == 1, "a question, which is neither");
     ok(data_is_taken(3, 5, 5) == 1 && data_is_taken(3, 5, 4) == 0 && data_is_taken(3, 5, 6) == 0,
        "a whole message has its total");
     ok(data_is_taken(1, 6, 5) == 1 && data_is_taken(1, 5, 5) == 0 && data_is_taken(1, 4, 5) == 0,

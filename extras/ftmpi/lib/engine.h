@@ -1,0 +1,150 @@
+/* engine.h - one process of an MPI job as a state machine: it never blocks, prints or exits. */
+#ifndef FTM_ENGINE_H
+#define FTM_ENGINE_H
+
+#include "list.h"
+#include "mem.h"
+#include "phoenix.h"
+#include "proc.h"
+#include "table.h"
+#include "wire.h"
+
+struct ftm_arbiter;
+struct ftm_comm;
+struct ftm_match;
+struct ftm_schedule;
+
+/* Everything that a process is told when it starts. Zero what you do not use; strings and key are only read
+ * by ftm_new. */
+struct ftm_config {
+    const struct phx_os *os; /* NULL: the real one */
+    const struct phx_alloc *alloc;
+    uint32_t job; /* 26 bits */
+    int rank, size, life;
+    int host, site;
+    uint64_t arbiter;   /* its name; 0: there is none, and rank 0 sends the TABLE */
+    const char *hubs;   /* addresses to join, separated by blanks; NULL with size 1: a world of one */
+    const char *listen; /* own address, or NULL */
+    const void *key;
+    size_t key_size;
+    int tcp;             /* 1: no UNIX sockets and no rings within a host */
+    int ring;            /* 1: rings */
+    size_t eager_limit;  /* bytes; above it a message is a rendezvous; 0: the default, as all below */
+    size_t eager_budget; /* bytes that a receiver may hold for one sender */
+    size_t piece;        /* bytes of each message of a rendezvous */
+    unsigned asks;       /* rendezvous to one receiver that are not answered */
+    uint64_t patience_us; /* how long a call looks before it sleeps */
+    const char *host_name; /* for people */
+    void *user;
+    /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
+     * ftm_step or a call, when the engine is whole; it may end the process. */
+    void (*on_end)(void *user, int code, const char *line);
+};
+
+#define FTM_EAGER_LIMIT 65536
+#define FTM_EAGER_BUDGET (4u << 20)
+#define FTM_EAGER_OVERHEAD 160 /* charged for each message above its bytes: what an item takes */
+#define FTM_PIECE (1u << 20)
+#define FTM_ASKS 4096
+
+/* What came for contexts that are not here yet, and what is here. */
+struct ftm_contexts {
+    struct ftm_match **sorted; /* by context */
+    size_t count, capacity;
+    uint32_t next; /* the lowest (even) context that may still be made here; the counter of the wire */
+    struct ftm_list early;
+    struct ftm_match *last; /* found the last time */
+    uint64_t stamp;
+};
+
+/* The attached buffer of MPI_Bsend. Segments in it are the requests that hold them, in order of offset. */
+struct ftm_bsend {
+    char *buffer;
+    size_t size;
+    struct ftm_list segments;
+};
+
+/* How the start stands. */
+struct ftm_opening {
+    struct ftm_arbiter *arbiter; /* of rank 0 where the launcher has none */
+    int told;     /* HELLO has left */
+    int ready;    /* TABLE is here */
+    int finished; /* all have called MPI_Finalize */
+};
+
+struct ftm_counters {
+    uint64_t arrived; /* messages, and outcomes */
+    uint64_t copied;  /* bytes of payload that libftmpi copied */
+    uint64_t waiting; /* bytes that unexpected messages hold now */
+    uint64_t waiting_peak;
+    uint64_t sent;    /* messages given to Phoenix */
+};
+
+struct ftm {
+    struct ftm_config config;
+    struct ftm_mem mem;
+    struct ftm_table handles; /* what the program has handles of */
+    struct ftm_table flights; /* struct ftm_request by the numbers that messages carry */
+    struct ftm_proc *procs;   /* one per world rank */
+    struct ftm_contexts contexts;
+    struct ftm_bsend bsend;
+    struct ftm_opening start;
+    struct ftm_counters counters;
+    struct ftm_comm *world, *self;
+    struct ftm_schedule *schedules; /* of schedule.c */
+    void *attr;                     /* of attr.c */
+    phx *node;                      /* NULL: a world of one */
+    struct ftm_list local;          /* messages to this process itself */
+    struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
+    struct ftm_list requests;       /* all of them */
+    struct ftm_list pool;           /* requests to be used again */
+    int pooled;
+    char *scratch;                  /* config.eager_limit bytes, to pack small messages in */
+    int ended; /* the job has: nothing goes on */
+    int end_code;
+    int end_told;
+    int end_has_line;
+    char end_line[256];
+    int sends;    /* that are not done */
+    uint64_t made_us;
+    uint64_t row_us; /* of pump.c: when something was started last */
+};
+
+/* Makes a process: node, name, listener, hubs; predefined objects. Returns 0, or an MPI class or (negative)
+ * enum phx_error, and *out is NULL. It may communicate when ftm_ready says 1. */
+int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now);
+int ftm_ready(const struct ftm *e);
+
+/* Does what is due, and then what completed requests woke: schedules run here, and so do operations that the
+ * program defined, outside of phx_step. ready, n: as for phx_step. 1: step again soon; 0. */
+int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n);
+
+/* When the next thing is due, as phx_deadline. */
+uint64_t ftm_deadline(const struct ftm *e);
+
+/* Says goodbye: ftm_close, steps until ftm_closed, ftm_free. */
+void ftm_close(struct ftm *e, uint64_t drain_us);
+int ftm_closed(const struct ftm *e);
+void ftm_free(struct ftm *e);
+
+/* The job cannot go on: config.on_end is called as soon as the engine is whole. Only the first counts. */
+void ftm_end(struct ftm *e, int code, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* MPI_Abort, or a fatal error with a line for people: the arbiter is told, so that all end. */
+void ftm_abort(struct ftm *e, int code, const char *line);
+
+/* MPI_Finalize: the arbiter is told that this process ends well. ftm_finished says when all have. */
+void ftm_finalize(struct ftm *e);
+int ftm_finished(const struct ftm *e);
+
+/* 1: everything that was sent has left the hands of the program: nothing waits for room or for an answer. */
+int ftm_has_sent(const struct ftm *e);
+
+/* For flight.c: what the arbiter says, and what is said to one. -1: nobody says that. */
+int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
+
+#endif

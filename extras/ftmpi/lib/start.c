@@ -1,0 +1,163 @@
+/* start.c - the bytes of HELLO, TABLE, NOTICE and ABORT, which processes and the arbiter exchange. */
+
+#include "start.h"
+
+#include <string.h>
+#include <wchar.h>
+
+static void start_put32(unsigned char *out, uint32_t v)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        out[i] = (unsigned char)(v >> (8 * i));
+}
+
+static uint32_t start_get32(const unsigned char *in)
+{
+    return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+/* A text is the rest of its message. It is cut so that it fits, and shown to people, so of what others
+ * send nothing but printable characters is kept. */
+static size_t start_put_text(unsigned char *out, const char *text, size_t capacity)
+{
+    size_t size = strlen(text);
+
+    if (size > capacity - 1)
+        size = capacity - 1;
+    memcpy(out, text, size);
+    return size;
+}
+
+static int start_get_text(char *out, size_t capacity, const unsigned char *in, size_t size)
+{
+    size_t i;
+
+    if (size > capacity - 1)
+        return -1;
+    for (i = 0; i < size; i++)
+        out[i] = in[i] >= 0x20 && in[i] != 0x7f ? (char)in[i] : '?';
+    out[size] = '\0';
+    return 0;
+}
+
+struct start_aligned {
+    char before;
+    double value;
+};
+
+void ftm_start_layout(struct ftm_layout *out)
+{
+    uint16_t one = 1;
+    unsigned char low;
+
+    memcpy(&low, &one, 1);
+    out->order = low == 1 ? 1 : 2;
+    out->size[0] = (unsigned char)sizeof(long);
+    out->size[1] = (unsigned char)sizeof(void *);
+    out->size[2] = (unsigned char)sizeof(long double);
+    out->size[3] = (unsigned char)sizeof(wchar_t);
+    out->size[4] = (unsigned char)offsetof(struct start_aligned, value);
+}
+
+size_t ftm_hello_put(unsigned char out[FTM_HELLO_MOST], const struct ftm_hello *h)
+{
+    out[0] = FTM_START_VERSION;
+    out[1] = h->layout.order;
+    memcpy(out + 2, h->layout.size, sizeof h->layout.size);
+    out[7] = 0;
+    start_put32(out + 8, h->job_size);
+    start_put32(out + 12, h->host);
+    start_put32(out + 16, h->site);
+    return 20 + start_put_text(out + 20, h->name, sizeof h->name);
+}
+
+int ftm_hello_get(struct ftm_hello *h, const void *data, size_t size)
+{
+    const unsigned char *in = data;
+
+    if (size < 20 || in[0] != FTM_START_VERSION || in[7] != 0)
+        return -1;
+    h->layout.order = in[1];
+    memcpy(h->layout.size, in + 2, sizeof h->layout.size);
+    h->job_size = start_get32(in + 8);
+    h->host = start_get32(in + 12);
+    h->site = start_get32(in + 16);
+    return start_get_text(h->name, sizeof h->name, in + 20, size - 20);
+}
+
+size_t ftm_seats_put(unsigned char *out, const struct ftm_seat *seats, uint32_t count)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++, out += FTM_SEAT_SIZE) {
+        start_put32(out, seats[i].life);
+        start_put32(out + 4, seats[i].host);
+        start_put32(out + 8, seats[i].site);
+    }
+    return (size_t)count * FTM_SEAT_SIZE;
+}
+
+int ftm_seats_get(struct ftm_seat *seats, uint32_t count, const void *data, size_t size)
+{
+    const unsigned char *in = data;
+    uint32_t i;
+
+    if (size != (size_t)count * FTM_SEAT_SIZE)
+        return -1;
+    for (i = 0; i < count; i++, in += FTM_SEAT_SIZE) {
+        seats[i].life = start_get32(in);
+        seats[i].host = start_get32(in + 4);
+        seats[i].site = start_get32(in + 8);
+        if (seats[i].life > FTM_LIFE_MAX)
+            return -1;
+    }
+    return 0;
+}
+
+size_t ftm_abort_put(unsigned char out[FTM_ABORT_MOST], int32_t code, const char *text)
+{
+    start_put32(out, (uint32_t)code);
+    return 4 + start_put_text(out + 4, text, FTM_ABORT_TEXT);
+}
+
+int ftm_abort_get(int32_t *code, char text[FTM_ABORT_TEXT], const void *data, size_t size)
+{
+    const unsigned char *in = data;
+
+    if (size < 4)
+        return -1;
+    *code = (int32_t)start_get32(in);
+    return start_get_text(text, FTM_ABORT_TEXT, in + 4, size - 4);
+}
+
+size_t ftm_event_put(unsigned char out[FTM_EVENT_MOST], const struct ftm_event *e)
+{
+    start_put32(out, e->number);
+    start_put32(out + 4, (uint32_t)e->kind);
+    start_put32(out + 8, e->rank);
+    start_put32(out + 12, e->life);
+    start_put32(out + 16, (uint32_t)e->code);
+    return 20 + start_put_text(out + 20, e->text, sizeof e->text);
+}
+
+int ftm_event_get(struct ftm_event *e, const void *data, size_t size)
+{
+    const unsigned char *in = data;
+    uint32_t kind;
+
+    if (size < 20)
+        return -1;
+    kind = start_get32(in + 4);
+    e->number = start_get32(in);
+    e->rank = start_get32(in + 8);
+    e->life = start_get32(in + 12);
+    e->code = (int32_t)start_get32(in + 16);
+    if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0)
+        return -1;
+    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX)
+        return -1;
+    e->kind = (int)kind;
+    return start_get_text(e->text, sizeof e->text, in + 20, size - 20);
+}

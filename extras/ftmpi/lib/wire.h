@@ -1,0 +1,65 @@
+/* wire.h - names, envelopes and kinds of message: what the three 64-bit words of Phoenix mean here. */
+
+/*      to    = name of the receiver: job 26 | role 2 | life 12 | world rank 24
+ *      from  = generation of the communicator 28 | life 12 | world rank 24
+ *      tag   = kind 4 | flags 4 | context 25 | MPI tag 31
+ *
+ * The lowest bit of the context tells collective (1) from point-to-point traffic. Integers in payloads are
+ * little-endian. */
+#ifndef FTM_WIRE_H
+#define FTM_WIRE_H
+
+#include <stdint.h>
+
+enum ftm_role { FTM_PROCESS = 0, FTM_ARBITER = 1 };
+
+/* Kinds of message. A kind with several names tells them apart by its flags. */
+enum ftm_kind {
+    FTM_EAGER = 1, /* the data */
+    FTM_ASK,       /* rendezvous, or a synchronous send: the envelope for matching */
+    FTM_GO,        /* it was matched */
+    FTM_PART,      /* a piece of large data */
+    FTM_CREDIT,    /* eager data taken, in the tag's place */
+    FTM_WITHDRAW,  /* MPI_Cancel of an ASK; its answer */
+    FTM_AGREE,     /* agreement */
+    FTM_REVOKE,    /* revoked; enters its recovery */
+    FTM_NOTICE,    /* of the arbiter: numbered events */
+    FTM_START,     /* enum ftm_start in the flags */
+    FTM_RING,      /* rings: offer, switch, bell */
+    FTM_OUT        /* to one that was declared failed */
+};
+
+enum ftm_start {
+    FTM_START_HELLO,     /* process to arbiter: here I am */
+    FTM_START_TABLE,     /* arbiter to all: who is where; MPI_Init is over */
+    FTM_START_FINALIZED, /* process to arbiter: MPI_Finalize was called */
+    FTM_START_ABORT      /* process to arbiter: MPI_Abort, or a fatal error: code and text */
+};
+
+#define FTM_JOB_MAX 0x3ffffffu
+#define FTM_LIFE_MAX 0xfffu
+#define FTM_RANK_MAX 0xffffffu
+#define FTM_CONTEXT_MAX 0x1ffffffu
+#define FTM_TAG_MAX 0x7fffffffu
+#define FTM_GENERATION_MAX 0xfffffffu
+
+#define FTM_NAME(job, role, life, rank)                                                           \
+    ((uint64_t)(job) << 38 | (uint64_t)(role) << 36 | (uint64_t)(life) << 24 | (uint64_t)(rank))
+#define FTM_NAME_JOB(name) ((uint32_t)((name) >> 38))
+#define FTM_NAME_ROLE(name) ((int)((name) >> 36 & 3))
+
+/* The life and the rank stand in the same place in a name and in `from`. */
+#define FTM_FROM(generation, life, rank)                                                          \
+    ((uint64_t)(generation) << 36 | (uint64_t)(life) << 24 | (uint64_t)(rank))
+#define FTM_FROM_GENERATION(from) ((uint32_t)((from) >> 36))
+#define FTM_LIFE(word) ((uint32_t)((word) >> 24 & FTM_LIFE_MAX))
+#define FTM_RANK(word) ((uint32_t)((word) & FTM_RANK_MAX))
+
+#define FTM_WORD(kind, flags, context, tag)                                                       \
+    ((uint64_t)(kind) << 60 | (uint64_t)(flags) << 56 | (uint64_t)(context) << 31 | (uint64_t)(tag))
+#define FTM_KIND(word) ((int)((word) >> 60))
+#define FTM_FLAGS(word) ((uint32_t)((word) >> 56 & 0xf))
+#define FTM_CONTEXT(word) ((uint32_t)((word) >> 31 & FTM_CONTEXT_MAX))
+#define FTM_TAG(word) ((uint32_t)((word) & FTM_TAG_MAX))
+
+#endif
