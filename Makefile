@@ -26,6 +26,12 @@ build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
 demo_launch: launch
 	@./extras/launch/demo.sh
 
+# The command of extras/phx, by the compile line in its first comment; TLS=1: with BearSSL.
+phx: build/phx
+build/phx: phoenix.c phoenix.h $(wildcard extras/phx/*.[ch] extras/ssh/*.[ch])
+	@mkdir -p build
+	$(CC) $(CFLAGS) $(if $(TLS),-DPHX_TLS) -o $@ extras/phx/*.c extras/ssh/ssh.c phoenix.c $(if $(TLS),-lbearssl)
+
 # The MPI of extras/ftmpi: its library, its launcher for one host, and the compilers' wrappers, in build/ftmpi.
 launcher_parts = $(addprefix extras/launch/,proc.c lines.c status.c)
 ftmpi: build/ftmpi/ftmpirun
@@ -84,4 +90,4 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch ftmpi sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE
+.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves bench_detect bench_serf lab ports clean FORCE

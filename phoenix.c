@@ -1027,6 +1027,11 @@ PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
 PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
 PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 
+/* The peer of a connection may be silent for longer than a connection outlives unread data: with yes its
+ * kernel is asked instead, which also keeps translators of addresses awake. Without, it is as it was made.
+ * For another world, or what is no TCP, it does nothing. */
+PHX_PRIVATE void phx__os_patience(const struct phx_os *os, int handle, int yes);
+
 /* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which holds for
  * everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0 or why not, and then fd
  * is still the caller's. For another world it does nothing and says 0. */
@@ -1276,6 +1281,7 @@ struct phx__link_summary {
 struct phx__link_end {
     int broken;      /* not 0: close it for this reason instead of writing */
     uint8_t refused; /* the reason came from the peer */
+    uint8_t patient; /* unread data do not end it, see phx__os_patience */
     const char *why; /* more of the reason, or NULL */
 };
 
@@ -2041,6 +2047,8 @@ struct phx__detect {
     uint64_t blind_until;  /* blind ends then at the latest; waking */
     uint64_t grace;        /* the time to fail of an unreachable node starts then at the earliest; waking */
     uint64_t pause;        /* what phx__detect_busy announced; 0: nothing */
+    uint64_t slow;         /* announced because of own stalls; 0: nothing */
+    uint64_t stalls[2], stalls_at; /* the longest of this half minute, of the one before; when this began */
     uint64_t saved, saved_insurance; /* heartbeats that other traffic made unnecessary */
 };
 PHX_PRIVATE void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,
@@ -2534,6 +2542,12 @@ struct phx__flow_rtt {
     uint64_t number, at, smoothed;
 };
 
+struct phx__flow_path {
+    uint8_t asks;   /* the question is to be emitted next */
+    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
+    uint64_t rewind_from; /* a reported gap is not answered before */
+};
+
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
 struct phx__flow_out {
     struct phx__mem *mem;
@@ -2557,8 +2571,8 @@ struct phx__flow_out {
     int front_back;         /* why it came back at its first fragment: an enum phx__return_reason, or 0 */
     uint32_t seen;          /* returns taken in; each first fragment put from now on says it */
     struct phx__flow_rtt rtt;
-    uint64_t rto, rto_at; /* the retransmission timeout; PHX__NEVER: nothing is under way */
-    uint64_t rewind_from; /* a reported gap is not answered before */
+    uint64_t rto, rto_at; /* after how long the target is asked; PHX__NEVER: nothing is under way */
+    struct phx__flow_path path;
     uint64_t limit_at;    /* no message expires before */
     struct phx__flow_open open;
 };
@@ -2585,11 +2599,15 @@ PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o
 PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 /* Takes the lowest record off, whose blocks are the caller's to drop. */
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
-/* An ack popped `bytes` bytes of frames. */
-PHX_PRIVATE void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* All under way is emitted again: its path changed, or frames were lost. silent: no ack came; wait longer. */
+/* An ack popped `bytes` bytes of frames. The round trip that it measured, or 0. */
+PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
+/* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent);
+PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
+/* No ack came for o->rto: the target is asked, unless the round trips of others take `usual` now. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
+/* A block with the question; NULL: no memory. */
+PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
@@ -2836,6 +2854,8 @@ struct phx__post_ops {
     /* How often the application may be called before this is asked again; 0: not in this step, of which
      * `share` is how much may have gone by, in quarters: see enum phx__post_share. */
     uint32_t (*calls)(phx *ctx, int share);
+    /* Does that link of the neighbour still stand, and lead to node? */
+    int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2949,7 +2969,16 @@ struct phx__post_waiting {
 /* What comes later in a step is left some of the time that callbacks may take in all. */
 enum phx__post_share { PHX__SHARE_READ = 2, PHX__SHARE_LOCAL = 3, PHX__SHARE_REST = 4 };
 
+/* Frames that came before the news of their source. */
+struct phx__post_early {
+    uint8_t *at;
+    uint32_t size, capacity;
+    uint32_t known; /* how many ids were known when they were looked at */
+    uint64_t since;
+};
+
 struct phx__post_recv {
+    struct phx__post_early early;
     uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
     uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
     size_t bytes;    /* memory for messages of which all is not here yet */
@@ -2974,6 +3003,7 @@ struct phx__post {
     uint32_t *windows; /* by node, as announced; 0: not yet */
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
+    uint64_t usual_rtt; /* 0: none was measured yet */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -3153,6 +3183,8 @@ PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
  * PHX_EAGAIN: the step has had its time: the whole frame once more in the next. */
 PHX_PRIVATE int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                                     const struct phx__frame *f);
+/* Another node is known: perhaps frames of it came before. */
+PHX_PRIVATE void phx__post_recv_early(struct phx__post *p);
 /* The same for a CAST frame. */
 PHX_PRIVATE int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f);
 /* The first size bytes of a DATA frame came: 0, or the size of its head and where its payload may be read to.
@@ -6213,7 +6245,7 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
     if (size > PHX__FRAGMENT)
         return 0;
     if (!first)
-        return size > 0;
+        return size > 0 || !last;
     return total > WIRE_TOTAL_MAX ? 0 : last ? size == total : size > 0 && size < total;
 }
 
@@ -7218,10 +7250,10 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 #include <time.h>
 #include <unistd.h>
 
-/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
- * hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as a
- * link that drains while it closes. Linux counts the time that a full receiver takes none, too: so it must be
- * above any pause that a host may announce by phx_busy. */
+/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of
+ * an hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as
+ * a link that drains while it closes. Linux counts the time that a full receiver takes none, too: of one
+ * that may be silent for longer see phx__os_patience. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
@@ -7419,6 +7451,28 @@ static int os_wake(void *world)
     after = n < 0 ? phx__os_poll_error(errno) : 0; /* only reads a table: safe here */
     errno = before;
     return after == PHX_EAGAIN ? 0 : after;
+}
+
+PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
+{
+    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
+    int on = yes != 0, idle = 60, every = 10, probes = 6;
+
+    if (phx__os_wake_handle(os) < 0)
+        return;
+    (void)limit;
+    (void)idle;
+    (void)every;
+    (void)probes;
+#ifdef TCP_USER_TIMEOUT
+    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+#endif
+#if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+#endif
+    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -12038,14 +12092,21 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
  * But a host may rightly sleep as long as there is nothing to do. So a stall is a step that comes later than
  * the earliest timer asked for. Then the gap between the two steps does not count: accusations are timed on a
- * *waking clock*, which is the host's clock minus all stalls, so that one addition moves every deadline of
- * every link. A host that is late at every step accuses nobody; links that its sockets report as broken still
- * go down. Since a deadline may have had no time left, nobody is accused before all input that waited has
- * been read once (`blind`). A node that gets more input than it can read never reaches that point, so `blind`
- * ends after timeout_us of reading.
+ * *waking clock*, which is the host's clock minus stalls, so that one addition moves every deadline of every
+ * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
+ * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
+ * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
+ * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
+ * that point, so `blind` ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
+ *
+ * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
+ * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
+ * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, if its turns
+ * allow it. If it dies, each of its neighbours finds that alone, when what was announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -12066,6 +12127,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 #define DETECT_ALL PHX__NONE
 /* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
+/* The longest own stall is that of this half minute and the one before. */
+#define DETECT_STALLS_US (30 * PHX__SECOND)
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
@@ -12105,7 +12168,9 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 /* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
+    if (l->monitor || l->behind)
+        return d->limits.interval_us;
+    return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -12140,7 +12205,7 @@ static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l
 {
     l->monitor = 1;
     d->monitors++;
-    l->beat_now = l->promised_us > d->limits.interval_us;
+    l->beat_now = l->promised_us > d->limits.interval_us || d->slow > l->promised_us;
     if (l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -12148,7 +12213,8 @@ static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
 static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    l->monitor = l->beat_now = 0;
+    l->monitor = 0;
+    l->beat_now = d->slow > l->promised_us;
     d->monitors--;
 }
 
@@ -12402,31 +12468,54 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
     }
 }
 
+/* All neighbours hear at once of what they could take for a death. */
+static void detect_tell_all(struct phx__detect *d)
+{
+    for (uint32_t i = d->link_count; i-- > 0;)
+        if (i < d->link_count)
+            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
+}
+
 void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
 
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
-    if (d->pause == before)
-        return;
-    for (uint32_t i = d->link_count; i-- > 0;)
-        if (i < d->link_count)
-            d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
+    if (d->pause != before)
+        detect_tell_all(d);
+}
+
+/* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
+static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+{
+    uint64_t was = d->slow;
+
+    if (now - d->stalls_at >= DETECT_STALLS_US) {
+        d->stalls[1] = now - d->stalls_at < 2 * DETECT_STALLS_US ? d->stalls[0] : 0;
+        d->stalls[0] = 0;
+        d->stalls_at = now;
+    }
+    d->stalls[0] = PHX__MAX(d->stalls[0], gap);
+    d->slow = PHX__MIN(2 * PHX__MAX(d->stalls[0], d->stalls[1]), d->limits.insurance_us);
+    d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
+    if (d->slow > was + was / 2)
+        detect_tell_all(d);
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)), gap = 0; /* not before the last step */
 
     if (d->last_step == 0)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t gap = now - d->last_step;
-        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
-        d->stalled += gap;
+        uint64_t grace, longest = PHX__MAX(d->stalls[0], d->stalls[1]);
+        gap = now - d->last_step;
+        grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap > longest ? gap - longest : 0;
         d->blind = 1;
         d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
         d->grace = PHX__MAX(grace, d->grace);
@@ -12436,6 +12525,8 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
+    else if (gap > 0 || d->slow != 0)
+        detect_note_stall(d, gap, now);
 }
 
 /* NULL: no memory, and nothing has changed. */
@@ -12476,7 +12567,12 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
         detect_add_monitor(d, l);
     }
     detect_fill_monitors(d);
+    l->beat_now |= d->slow > l->promised_us;
     detect_set_timer(d, l, now);
+    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+        l->beat_now = 1;
+        phx__timer_set(d->timers, l->timer, d->last_step);
+    }
     phx__detect_alive(d, node, now);
     return 0;
 }
@@ -12507,7 +12603,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);
-    l->promised_us = d->pause ? d->pause : detect_interval(d, l);
+    l->promised_us = d->pause ? d->pause : PHX__MAX(detect_interval(d, l), d->slow);
     l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
     l->beat_now = 0;
     if (detect_send_at(d, l) < phx__timer_at(d->timers, l->timer))
@@ -15352,6 +15448,11 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * sent == left unless frames are being retransmitted. An ack moves base, an emission moves sent, and a rewind
  * sets sent back to base: go-back-N. That is enough: links lose no single frames, only all behind a loss.
  *
+ * Silence is no loss. All may wait at a slow relay, and what is sent again waits there, too, and makes it
+ * slower. So after a time-out the flow asks: its *question* is an empty fragment with the number that is next
+ * to be emitted. It travels as data do, behind all that is under way, and the target acknowledges at once
+ * what it has. If a fragment is missing, that ack reports a gap.
+ *
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
@@ -15387,12 +15488,12 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
 /* What a record keeps of its frame's flags. */
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
-/* The retransmission timeout. A lost frame is nearly always noticed sooner, by a changed route or a gap; not
- * the last frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. */
+/* The time-out. A lost frame is nearly always noticed sooner, by a changed route or a gap; not the last
+ * frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. It is at least so many
+ * times the round trip of this flow, and of other flows of this node at present. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
-/* Before the first ack: the target may not know this node yet and drop its frames; 1 s is long then. */
-#define FLOW_RTO_NEW (100 * PHX__MS)
+#define FLOW_RTO_TIMES 4u
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -15465,9 +15566,9 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->window = window;
     o->allowed = o->own;
     memset(&o->rtt, 0, sizeof o->rtt);
-    o->rto = FLOW_RTO_NEW;
+    o->rto = FLOW_RTO_MIN;
     o->rto_at = PHX__NEVER;
-    o->rewind_from = 0;
+    memset(&o->path, 0, sizeof o->path);
     o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
@@ -15716,7 +15817,7 @@ struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
-    if (o->sent == o->base + o->count)
+    if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
     credit = PHX__MIN(credit, o->allowed);
@@ -15761,48 +15862,81 @@ void phx__post_flow_pop(struct phx__flow_out *o)
     o->base++;
 }
 
-void phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
+static uint64_t flow_patience(uint64_t rtt)
 {
-    if (o->rtt.timing && o->base > o->rtt.number) {
-        uint64_t rtt = now - o->rtt.at;
+    uint64_t most = FLOW_RTO_TIMES * PHX__MIN(rtt, FLOW_RTO_MAX); /* a host may sleep through one */
 
+    return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
+}
+
+uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
+{
+    uint64_t rtt = 0;
+
+    if (o->rtt.timing && o->base > o->rtt.number) {
+        rtt = now - o->rtt.at;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
     if (bytes == 0)
-        return;
+        return rtt;
     if (o->rtt.smoothed == 0)
         o->rtt.smoothed = 1; /* an ack came, if only of frames that were emitted twice */
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
-    o->rto = 4 * o->rtt.smoothed > FLOW_RTO_MIN ? 4 * o->rtt.smoothed : FLOW_RTO_MIN;
-    o->rto = PHX__MIN(o->rto, FLOW_RTO_MAX); /* after a host slept through a round trip */
+    o->path.asks = 0;
+    o->rto = flow_patience(o->rtt.smoothed);
     o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
+    return rtt;
 }
 
 void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
+    o->path.asks = o->path.drains = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now, int silent)
+void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     size_t half = o->allowed / 2;
 
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
     o->allowed = PHX__MIN(o->allowed, o->own);
-    o->rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
+    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
-    if (silent)
-        o->rto = o->rto * 2 < FLOW_RTO_MAX ? o->rto * 2 : FLOW_RTO_MAX;
+}
+
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+{
+    uint64_t patience = flow_patience(usual);
+
+    o->path.asks = patience <= o->rto;
+    o->rto_at = now + (o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
+    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
+}
+
+struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
+{
+    const struct phx__data d = { .target = o->target, .source = o->source, .number = o->sent,
+                                 .epoch = o->epoch };
+    struct phx__block *b = phx__buf_block_new(o->mem, PHX__DATA_HEAD);
+    struct phx__writer w;
+
+    if (b == NULL)
+        return NULL;
+    phx__buf_writer_init(&w, b->data, PHX__DATA_HEAD);
+    phx__wire_data_put(&w, &d, 0, o->hops);
+    b->used = w.size;
+    o->path.asks = 0;
+    return b;
 }
 
 /* ---- Messages in the flow */
@@ -16304,8 +16438,8 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
  * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
  * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
  *
- * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap or from
- * silence, halves what it has under way. So nobody ever stops reading, and two nodes that relay for each
+ * Relays promise nothing. A full transit queue drops, and the source, which learns of it from a gap, halves
+ * what it has under way. So nobody ever stops reading, and two nodes that relay for each
  * other never wait for each other. Small frames in transit are copied once into shared blocks, and so leave
  * in as few slices as they came; large ones leave from where they were read.
  *
@@ -16402,7 +16536,8 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->transit.queue.bytes > 0 : phx__post_flow_peek(&s->peer->out) != NULL;
+    return s->is_transit ? s->peer->transit.queue.bytes > 0
+                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
@@ -16449,11 +16584,16 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
     struct phx__flow_out *o = &peer->out;
+    int moves;
 
     peer->routed = nbr != PHX__NONE;
     if (!peer->routed)
         return;
-    if (nbr != peer->nbr || generation != peer->generation) {
+    moves = nbr != peer->nbr || generation != peer->generation;
+    /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
+    o->path.drains = moves && o->sent > o->base
+                && p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation);
+    if (moves && !o->path.drains) {
         peer->nbr = nbr;
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
@@ -16767,6 +16907,16 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
     return err == 0 ? 1 : err;
 }
 
+/* The question follows what is under way. 0 or PHX_ENOMEM. */
+static int sched_ask(struct phx__post *p, struct phx__flow_out *o, struct phx__slices *out)
+{
+    struct phx__block *b = phx__post_flow_question(o);
+    int err = b == NULL ? PHX_ENOMEM : sched_emit(p, out, b, b->data, b->used, NULL);
+
+    phx__buf_block_drop(b);
+    return err;
+}
+
 /* Appends frames of one source until `out` has `most` bytes. 0 or PHX_ENOMEM. */
 static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, struct phx__slices *out,
                            size_t most)
@@ -16784,6 +16934,8 @@ static int sched_serve_own(struct phx__post *p, struct phx__post_peer *peer, str
         if (err == 0 && (err = sched_emit(p, out, r->head, r->head->data + r->head_at, r->head_size, r)) == 0)
             p->counters.retransmitted += (uint64_t)phx__post_flow_mark(&peer->out, *p->ops.now);
     }
+    if (err >= 0 && peer->out.path.asks && out->bytes < most)
+        err = sched_ask(p, &peer->out, out);
     phx__post_sched_arm(p, peer);
     return err < 0 ? err : 0;
 }
@@ -16984,10 +17136,13 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_lost(o, *p->ops.now, 1);
-        phx__post_sched_list(p, &peer->own);
+        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
+         * taken, though the former one may only be slow. */
+        if (peer->routed && o->path.drains)
+            phx__post_flow_rewind(o);
+        else if (peer->routed && o->sent > o->base)
+            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
         phx__post_sched_give_up(p, &peer->in);
@@ -18169,6 +18324,9 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 #define RECV_ACK_FRAMES 64u
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
+/* So long, and so many bytes in all, frames are kept whose source is not known yet. */
+#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
@@ -18559,6 +18717,8 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
         phx__post_sched_owe(p, peer, 1); /* our ack may have been lost */
     } else if (d->number > peer->in.next) {
         recv_gap(p, peer);
+    } else if (d->size == 0 && (flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST)) == 0) {
+        phx__post_sched_owe(p, peer, 1); /* a question: nothing is missing */
     } else if (recv_take(p, peer, d, flags)) {
         peer->ack.bytes += d->size;
         peer->ack.frames++;
@@ -18599,6 +18759,43 @@ static void recv_fragment(struct phx__post *p, const struct phx__data *d, int fl
     recv_arrived(p, peer, d, flags);
 }
 
+/* The first messages of a node that starts may overtake the news that it exists. Its small frames wait for
+ * that here, not for long. 1, or 0: there is no room. */
+static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
+{
+    struct phx__post_early *e = &p->recv.early;
+
+    if (e->size == 0 || e->since + RECV_EARLY_US < *p->ops.now)
+        *e = (struct phx__post_early){ e->at, 0, e->capacity, p->ids->count, *p->ops.now };
+    if (size > RECV_EARLY_MOST - e->size
+        || phx__mem_grow(p->mem, &e->at, &e->capacity, e->size + (uint32_t)size, 1) != 0)
+        return 0;
+    memcpy(e->at + e->size, frame, size);
+    e->size += (uint32_t)size;
+    return 1;
+}
+
+/* Those whose source is not known yet, or for which there is no time, are kept once more. */
+void phx__post_recv_early(struct phx__post *p)
+{
+    struct phx__post_early e = p->recv.early;
+    struct phx__frame f;
+    size_t used = 0;
+    uint32_t late = 0;
+
+    memset(&p->recv.early, 0, sizeof p->recv.early);
+    p->recv.from = PHX__SELF;
+    for (uint32_t at = 0; at < e.size && e.since + RECV_EARLY_US >= *p->ops.now; at += (uint32_t)used) {
+        (void)phx__wire_parse(e.at + at, e.size - at, &f, &used);
+        if (phx__post_recv_data(p, e.at + at, used, &f) == PHX_EAGAIN)
+            late += (uint32_t)recv_keep_early(p, e.at + at, used);
+    }
+    if (p->recv.early.size > 0)
+        p->recv.early.since = e.since;
+    p->recv.early.known -= late > 0;
+    phx__mem_put(p->mem, e.at, e.capacity);
+}
+
 int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_size,
                         const struct phx__frame *f)
 {
@@ -18611,6 +18808,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
+    if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
+        return 0;
     if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
@@ -18841,6 +19040,15 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
+/* What round trips take at present. It rises at once, as a queue does that many share. */
+static void recv_timed(struct phx__post *p, uint64_t rtt)
+{
+    if (rtt >= p->usual_rtt)
+        p->usual_rtt = rtt;
+    else if (rtt > 0)
+        p->usual_rtt -= (p->usual_rtt - rtt) / 8;
+}
+
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
 {
     uint32_t node = phx__id_find(p->ids, &a->source);
@@ -18864,10 +19072,12 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
-    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->rewind_from)
-        phx__post_flow_lost(o, *p->ops.now, 0);
+    recv_timed(p, phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now));
+    if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
+        phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
+    if (o->path.drains)
+        phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }
 
@@ -19050,6 +19260,8 @@ int phx__post_ready(const struct phx__post *p)
 
 int phx__post_run(struct phx__post *p)
 {
+    if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
+        phx__post_recv_early(p);
     if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
         return 0;
     if (p->boxes.look_again)
@@ -19062,7 +19274,7 @@ int phx__post_run(struct phx__post *p)
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
-    return phx__post_ready(p);
+    return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
 }
 
 /* ---- Life */
@@ -19127,6 +19339,7 @@ void phx__post_free(struct phx__post *p)
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
+    phx__mem_put(p->mem, p->recv.early.at, p->recv.early.capacity);
     for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
@@ -20792,6 +21005,8 @@ void phx__node_dead_due(phx *p)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+/* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
+#define FRAMES_LONG_MS 600000u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -20939,7 +21154,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
+    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
     frames_end(p, l, &w);
@@ -21139,6 +21355,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    if (b.next_ms != 0 && (b.next_ms > FRAMES_LONG_MS) != l->end.patient)
+        phx__os_patience(&p->os, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
@@ -22569,6 +22787,15 @@ static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
     return next;
 }
 
+static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation)
+{
+    const struct phx__link *l = phx__node_link(p, nbr);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
+
+    return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
 static void wiring_wants(phx *p, uint32_t nbr)
 {
     struct phx__link *l = phx__node_link(p, nbr);
@@ -22835,7 +23062,7 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages, phx__node_calls };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads };
     int err;
 
     phx__node_frames_route_ops(p, &route);

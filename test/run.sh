@@ -67,7 +67,7 @@ judge() { # name, status, counts, log
         END {
             if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
-            else if (plan < 0 && name ~ /^(unit|launch|sim|real|lab)/ && passed > 0)
+            else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab)/ && passed > 0)
                 odd = "printed no plan"
             else if (status != 0 && !failed)
                 odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
@@ -172,6 +172,15 @@ build_extra() { # compiler, source under extras/
     printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
     quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
         "$dir/$(basename "$2" .c).cpp"
+}
+
+build_ftmpi() { # compiler: the library of the MPI and its launcher
+    have "$1" || { skip "extras/ftmpi with $1" "no $1"; return 0; }
+    dir=build/extras/$(label "$1")/ftmpi
+    mkdir -p "$dir"
+    for f in extras/ftmpi/*.c extras/ftmpi/lib/*.c; do
+        quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -Iextras/ftmpi -c "$f" -o "$dir/$(basename "$f" .c).o"
+    done
 }
 
 header() { # compiler, language, flags: phoenix.h alone, and twice
@@ -363,6 +372,41 @@ launch_test() { # test
     limit "$exe"
 }
 
+# The MPI. Its objects lie where ftmpicc looks for them, so that programs are linked with them, too.
+ftmpi_object() { # source
+    quiet "$1 for its tests" $cc $flags_tests $sanitize -Iextras/ftmpi -c "$1" \
+        -o "build/ftmpi.test/objects/$(basename "$1" .c).o"
+}
+
+ftmpi_phoenix() {
+    object=build/ftmpi.test/objects/phoenix.o
+    if [ -n "$joined_is_fresh" ]; then cp build/split/joined.o $object && echo 'ok - phoenix.c for the MPI'
+    elif [ -n "$(find $object -newer phoenix.c -newer phoenix.h -newer test/run.sh 2> /dev/null)" ]; then
+        echo 'ok - phoenix.c for the MPI is fresh'
+    else quiet 'phoenix.c for the MPI' $cc $flags_tests $sanitize -c phoenix.c -o $object
+    fi
+}
+
+ftmpi_launcher() { quiet 'ftmpirun' make build/ftmpi/ftmpirun CC="$cc" -s; }
+
+ftmpi_test() { # test
+    exe=build/ftmpi.test/$(basename "$1" .c)
+    rm -f "$exe"
+    quiet "$1 compiles" $cc $flags_tests $sanitize -Iextras/ftmpi -Iextras/ftmpi/lib "$1" \
+        build/ftmpi.test/libftmpi.a -pthread -lm -o "$exe" > "$exe.said" || {
+        cat "$exe.said"
+        return 1
+    }
+    limit "$exe"
+}
+
+ftmpi_script() { # script: it finds the programs in FTMPIRUN and FTMPICC
+    FTMPIRUN=$PWD/build/ftmpi/ftmpirun FTMPICC="$PWD/extras/ftmpi/ftmpicc $sanitize"
+    FTMPI_CC=$cc FTMPI_BUILD=$PWD/build/ftmpi.test FTMPI_CFLAGS="-g -O1 $sanitize"
+    export FTMPIRUN FTMPICC FTMPI_CC FTMPI_BUILD FTMPI_CFLAGS
+    real "$1"
+}
+
 launch_script() { # script: it finds the program in PHXRUN
     PHXRUN=$PWD/build/launch/phxrun
     export PHXRUN
@@ -429,8 +473,12 @@ while IFS= read -r one; do
     add "build split $one" "build_split '$one'"
     add "header c $one" "header '$one' c -std=c99"
     for f in extras/*/*.c; do
-        [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f"
+        case $f in
+        extras/ftmpi/*) ;;
+        *) [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f" ;;
+        esac
     done
+    add "build ftmpi $one" "build_ftmpi '$one'"
 done < "$work/compilers"
 have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
 for one in g++ clang++; do
@@ -498,6 +546,28 @@ if [ -s "$work/queue" ]; then
     ar rc build/launch/test/liblaunch.a build/launch/test/*.o
     mv "$work/launch" "$work/queue"
     stage 'the launcher' "$jobs"
+fi
+
+for f in test/ftmpi/t_*.c; do
+    [ -e "$f" ] && add "ftmpi $(basename "$f" .c)" "ftmpi_test $f"
+done
+for f in test/ftmpi/*.sh; do
+    [ -e "$f" ] && add "ftmpi $(basename "$f" .sh)" "ftmpi_script $f"
+done
+if [ -s "$work/queue" ]; then
+    mkdir -p build/ftmpi.test/objects
+    mv "$work/queue" "$work/ftmpi"
+    sanitizers
+    find build/ftmpi.test -name '*.[ao]' ! -name phoenix.o -exec rm -f {} +
+    echo 'library phoenix.c|ftmpi_phoenix' >> "$work/queue"
+    for f in extras/ftmpi/lib/*.c; do
+        echo "library $f|ftmpi_object $f" >> "$work/queue"
+    done
+    ! grep -q ftmpi_script "$work/ftmpi" || echo 'library ftmpirun|ftmpi_launcher' >> "$work/queue"
+    stage 'the MPI for its tests' "$jobs"
+    ar rc build/ftmpi.test/libftmpi.a build/ftmpi.test/objects/*.o
+    mv "$work/ftmpi" "$work/queue"
+    stage 'the MPI' 1
 fi
 
 for f in examples/*.c; do

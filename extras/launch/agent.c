@@ -84,6 +84,8 @@ void la_agent_on_node(phx *p, const struct phx_node *node, void *user)
     if (node->state == PHX_NODE_OK && node->hops == 1 && !n->linked) {
         n->linked = 1;
         la_start_linked(l->start, n->agent);
+        if (n->agent == l->parent)
+            la_agent_linked_up(l);
     } else if (n->linked && node->state != PHX_NODE_OK && node->state != PHX_NODE_SUSPECT) {
         la_agent_lost(l, n, node->reason != 0 ? phx_strerror(node->reason) : "no way to it");
     }
@@ -120,12 +122,16 @@ static void local_child_failed(void *ctx, uint32_t number, int status, const cha
 {
     struct la_local *l = (struct la_local *)ctx;
     struct local_neighbour *n = la_agent_near(l, number);
-    uint32_t i;
+    uint32_t i, count = 1;
 
+    if (n != NULL && n->lost)
+        return;
     if (n != NULL)
         n->lost = 1;
     local_drop(l, number);
-    for (i = 0; l->job->go_on && i < l->job->agents[number - la_agent_self(l)].subtree; i++)
+    if (l->job->starter != LA_SRUN) /* which starts those below as well */
+        count = l->job->agents[number - la_agent_self(l)].subtree;
+    for (i = 0; l->job->go_on && i < count; i++)
         la_tree_dead(l->tree, number + i); /* there never was one */
     if (!l->ending && !l->over)
         la_agent_tell(l, LA_UP_NO_HOST, number, status, why);
@@ -163,8 +169,12 @@ static void local_collected(void *ctx, pid_t pid, int status)
 {
     struct la_local *l = (struct la_local *)ctx;
 
-    if (!la_ranks_exited(l->ranks, pid, status))
-        (void)la_start_exited(l->start, pid, status);
+    const struct local_job *j = l->jobs;
+
+    while (j != NULL && !la_ranks_exited(j->ranks, pid, status))
+        j = j->next;
+    if (j == NULL)
+        (void)(la_step_exited(l->step, pid, status) || la_start_exited(l->start, pid, status));
 }
 
 static void local_on_signal(void *ctx, int fd, int events)
@@ -208,6 +218,32 @@ static int local_make_near(struct la_local *l)
     return 0;
 }
 
+/* Without it nobody starts what is lost; but the links stand. */
+static void local_step_ended(void *ctx, int status, const char *why)
+{
+    struct la_local *l = (struct la_local *)ctx;
+
+    if (!l->over && !l->ending && status != 0)
+        la_agent_tell(l, l->job->go_on ? LA_UP_SAY : LA_UP_ABORT, LA_NONE, 1, why);
+}
+
+static int local_own_addresses(void *ctx, char out[LA_STEP_LINE])
+{
+    return la_local_addresses((const struct la_local *)ctx, out, LA_STEP_LINE);
+}
+
+static int local_make_step(struct la_local *l, const char *self)
+{
+    struct la_step_ops ops;
+
+    ops.ctx = l;
+    ops.boot = local_boot;
+    ops.own = local_own_addresses;
+    ops.failed = local_child_failed;
+    ops.ended = local_step_ended;
+    return la_step_new(&l->step, l->job, self, l->cargo, l->watch, l->procs, &ops);
+}
+
 static int local_make_start(struct la_local *l, const char *self)
 {
     struct la_start_ops ops;
@@ -219,9 +255,28 @@ static int local_make_start(struct la_local *l, const char *self)
     ops.up = local_child_up;
     ops.failed = local_child_failed;
     ops.ended = local_child_ended;
-    err = la_start_new(&l->start, l->job, self, l->watch, l->procs, &ops);
+    err = la_start_new(&l->start, l->job, self, l->cargo, l->watch, l->procs, &ops);
     for (i = 0; i < la_agent_children(l) && err == 0; i++)
         err = la_start_host(l->start, l->near[i].agent);
+    if (err == 0 && l->root.event != NULL && l->job->starter == LA_SRUN)
+        err = local_make_step(l, self);
+    return err;
+}
+
+static int local_first_job(struct la_local *l)
+{
+    struct local_job *j = (struct local_job *)calloc(1, sizeof *j);
+    int err;
+
+    if (j == NULL)
+        return PHX_ENOMEM;
+    j->job = l->job;
+    err = la_cargo_apply(l->cargo, l->job);
+    if (err == 0)
+        err = la_agent_make_job(l, j);
+    if (err != 0)
+        la_agent_free_job(j);
+    l->jobs_seen = 1;
     return err;
 }
 
@@ -247,7 +302,7 @@ static int local_make(struct la_local *l, const struct la_local_config *cfg)
         err = la_agent_make_node(l);
     if (err == 0)
         err = la_watch_add(l->watch, phx_fd(l->node), LA_READ, local_on_node_ready, l);
-    return err != 0 ? err : la_agent_make_ranks(l);
+    return err != 0 ? err : local_first_job(l);
 }
 
 int la_local_new(struct la_local **out, const struct la_local_config *cfg)
@@ -260,9 +315,10 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
         return PHX_ENOMEM;
     l->job = cfg->job;
     l->procs = cfg->procs;
+    l->cargo = cfg->cargo;
     l->root = cfg->root;
     l->signals_fd = -1;
-    l->exits_due = l->go_at = l->seek_at = UINT64_MAX;
+    l->go_at = l->seek_at = l->link_by = UINT64_MAX;
     l->parent = l->root.event != NULL ? LA_NONE : l->job->parent == LA_NONE ? 0 : l->job->parent;
     l->now = phx_now_us();
     err = local_make(l, cfg);
@@ -276,11 +332,17 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
 
 void la_local_free(struct la_local *l)
 {
+    struct local_job *j;
+
     if (l == NULL)
         return;
     l->over = 1;
-    la_ranks_free(l->ranks);
+    while ((j = l->jobs) != NULL) {
+        l->jobs = j->next;
+        la_agent_free_job(j);
+    }
     la_start_free(l->start);
+    la_step_free(l->step);
     phx_free(l->node);
     la_flow_free(l->flow);
     la_tree_free(l->tree);
@@ -288,7 +350,8 @@ void la_local_free(struct la_local *l)
     if (l->signals_fd >= 0)
         close(l->signals_fd);
     la_queue_free(&l->events);
-    la_agent_free_names(l);
+    la_names_free(l->names);
+    la_agent_free_spawns(l);
     free(l->near);
     free(l->ancestors);
     free(l);
@@ -312,29 +375,14 @@ static void local_step_node(struct la_local *l)
     }
 }
 
-static void local_step_ranks(struct la_local *l)
-{
-    la_ranks_step(l->ranks, l->now);
-    la_ranks_room(l->ranks);
-    la_agent_check_stuck(l);
-    if (l->exits_due <= l->now || (l->exits_count > 0 && la_ranks_over(l->ranks)))
-        la_agent_flush_exits(l);
-    if (la_ranks_over(l->ranks) && l->events.size == 0)
-        la_flow_end(l->flow);
-    if (!l->said_ready && la_ranks_deadline(l->ranks) != 0) {
-        l->said_ready = 1;
-        la_agent_tell(l, LA_UP_READY, LA_NONE, 0, "");
-    }
-}
-
 /* 1: nothing is left to do. */
 static int local_may_go(struct la_local *l)
 {
-    if (!l->over && !(l->orphan && la_ranks_over(l->ranks)))
+    if (!l->over && !(l->orphan && la_agent_jobs_over(l)))
         return 0;
     if (l->go_at == UINT64_MAX)
         l->go_at = l->now + LOCAL_GO_US;
-    if (la_start_running(l->start) == 0)
+    if (la_start_running(l->start) == 0 && !la_step_running(l->step))
         return 1;
     if (l->now < l->go_at)
         return 0;
@@ -343,6 +391,7 @@ static int local_may_go(struct la_local *l)
     l->killed = 1;
     l->go_at = l->now + LOCAL_GO_US;
     la_start_kill(l->start, SIGKILL);
+    la_step_kill(l->step, SIGKILL);
     return 0;
 }
 
@@ -353,10 +402,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static int local_timeout(const struct la_local *l)
 {
+    const struct local_job *j;
     uint64_t due = earlier(phx_deadline(l->node), la_tree_deadline(l->tree)), now = phx_now_us();
 
-    due = earlier(due, earlier(la_start_deadline(l->start), la_ranks_deadline(l->ranks)));
-    due = earlier(earlier(due, l->seek_at), earlier(l->exits_due, l->go_at));
+    due = earlier(earlier(due, la_start_deadline(l->start)), earlier(l->seek_at, l->go_at));
+    due = earlier(earlier(due, la_step_deadline(l->step)), l->link_by);
+    for (j = l->jobs; j != NULL; j = j->next)
+        due = earlier(due, earlier(la_ranks_deadline(j->ranks), j->exits_due));
     if (l->root.deadline != NULL)
         due = earlier(due, l->root.deadline(l->root.ctx));
     if (l->node_ready || due <= now)
@@ -372,7 +424,8 @@ void la_local_run(struct la_local *l)
         la_tree_step(l->tree, l->now);
         la_agent_step_seek(l);
         la_start_step(l->start, l->now);
-        local_step_ranks(l);
+        la_step_step(l->step, l->now);
+        la_agent_step_jobs(l);
         la_flow_pump(l->flow);
         la_agent_flush_events(l);
         if (l->root.step != NULL)
@@ -407,7 +460,7 @@ uint64_t la_local_now(const struct la_local *l)
     return l->now;
 }
 
-int la_local_done(const struct la_local *l)
+uint32_t la_local_ended(const struct la_local *l)
 {
     return la_flow_ended(l->flow);
 }

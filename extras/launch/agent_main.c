@@ -149,8 +149,8 @@ static int agent_stream(struct pumps *p, struct la_watch *w, int *fd)
     return err;
 }
 
-static int agent_run(struct la_job *job, struct la_procs *procs, const char *self, const unsigned char *rest,
-                     size_t rest_size)
+static int agent_run(struct la_job *job, struct la_procs *procs, const struct la_cargo *cargo,
+                     const char *self, const unsigned char *rest, size_t rest_size)
 {
     static const int signals[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     struct la_local_config cfg;
@@ -165,6 +165,7 @@ static int agent_run(struct la_job *job, struct la_procs *procs, const char *sel
     cfg.rest = rest;
     cfg.rest_size = rest_size;
     cfg.procs = procs;
+    cfg.cargo = cargo;
     cfg.signals = signals;
     cfg.signals_count = (int)(sizeof signals / sizeof signals[0]);
     err = la_local_new(&l, &cfg);
@@ -200,34 +201,54 @@ static int agent_job(struct la_job *job, const struct la_queue *boot, size_t *si
     return *size > boot->size - 4 ? PHX_EPROTO : la_job_decode(job, data + 4, *size);
 }
 
-int la_agent_main(const char *self)
+/* The job, and the file that goes with it; what to complain of if that fails. */
+static int agent_receive(struct la_job *job, struct la_procs *procs, struct la_cargo *cargo,
+                         struct la_queue *boot, size_t *size, const char **what)
+{
+    int err = la_start_answer(boot);
+
+    *what = "boot block";
+    if (err == 0)
+        err = agent_job(job, boot, size);
+    if (err != 0 || job->stage == NULL)
+        return err;
+    *what = "staged file";
+    err = la_cargo_take(cargo, procs, job);
+    if (err != 0)
+        la_job_free(job);
+    return err;
+}
+
+int la_agent_main(const char *self, const char *folder)
 {
     struct la_procs *procs;
+    struct la_cargo cargo;
     struct la_queue boot;
     struct la_job job;
+    const char *what = "guard";
     size_t size = 0;
     int err = la_procs_new(&procs), status = 0;
 
     if (err != 0)
-        return agent_complain("guard", err);
+        return agent_complain(what, err);
     memset(&boot, 0, sizeof boot);
-    err = la_start_answer(&boot);
-    if (err == PHX_ERESET) { /* whoever started us has thought better of it */
-        la_procs_free(procs);
-        return 1;
-    }
+    la_cargo_init(&cargo);
+    what = "its own file";
+    if (folder != NULL)
+        err = la_cargo_arrived(&cargo, self, folder);
     if (err == 0)
-        err = agent_job(&job, &boot, &size);
-    if (err != 0) {
-        la_queue_free(&boot);
-        la_procs_free(procs);
-        return agent_complain("boot block", err);
+        err = agent_receive(&job, procs, &cargo, &boot, &size, &what);
+    if (err == 0) {
+        what = "start";
+        err = agent_run(&job, procs, &cargo, self, la_queue_first(&boot) + 4 + size, boot.size - 4 - size);
+        la_job_free(&job);
     }
-    err = agent_run(&job, procs, self, la_queue_first(&boot) + 4 + size, boot.size - 4 - size);
+    if (err == PHX_ERESET) /* whoever started us has thought better of it */
+        status = 1;
+    else if (err != 0)
+        status = agent_complain(what, err);
     la_queue_free(&boot);
-    if (err != 0)
-        status = agent_complain("start", err);
-    la_job_free(&job);
+    la_cargo_free(&cargo);
     la_procs_free(procs);
     return status;
 }

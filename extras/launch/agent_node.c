@@ -9,22 +9,30 @@
 
 /* ---- Phoenix ------------------------------------------------------------------------------------- */
 
+/* From rank to rank of one job: 1 if it is for one. */
+static int local_rank_message(const struct la_local *l, const struct phx_message *m)
+{
+    const struct local_job *j = la_agent_job_of_id(l, la_job_of_name(m->to));
+    uint64_t ranks = j != NULL ? la_job_rank_name(j->job, 0) : 0;
+
+    if (j == NULL || m->to < ranks)
+        return 0;
+    if (m->to - ranks < j->job->size && m->from >= ranks && m->from - ranks < j->job->size)
+        (void)la_engine_message(la_ranks_engine(j->ranks), (uint32_t)(m->from - ranks),
+                                (uint32_t)(m->to - ranks), m->tag, m->data, m->size);
+    return 1;
+}
+
 static void local_on_message(phx *p, const struct phx_message *m, void *user)
 {
     struct la_local *l = (struct la_local *)user;
-    uint64_t base = la_job_agent_name(l->job, 0), ranks = la_job_rank_name(l->job, 0);
+    uint64_t base = la_job_agent_name(l->job, 0);
     struct local_neighbour *n;
     uint32_t from;
     int err;
 
     (void)p;
-    if (m->to >= ranks && m->to - ranks < l->job->size) {
-        if (m->from >= ranks && m->from - ranks < l->job->size)
-            (void)la_engine_message(la_ranks_engine(l->ranks), (uint32_t)(m->from - ranks),
-                                    (uint32_t)(m->to - ranks), m->tag, m->data, m->size);
-        return;
-    }
-    if (m->from < base || m->from - base >= LA_NONE || m->tag > UINT32_MAX)
+    if (local_rank_message(l, m) || m->from < base || m->from - base >= LA_NONE || m->tag > UINT32_MAX)
         return;
     from = (uint32_t)(m->from - base);
     n = la_agent_near(l, from);
@@ -40,10 +48,12 @@ static void local_on_message(phx *p, const struct phx_message *m, void *user)
 
 static void local_on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
 {
+    const struct local_job *j = la_agent_job_of_id((const struct la_local *)user, la_job_of_name(to));
+
     (void)p;
-    (void)to;
     (void)tag;
-    la_engine_sent(la_ranks_engine(((struct la_local *)user)->ranks), token - 1, result);
+    if (j != NULL)
+        la_engine_sent(la_ranks_engine(j->ranks), token - 1, result);
 }
 
 static void local_on_writable(phx *p, uint64_t to, void *user)
@@ -79,21 +89,9 @@ static void local_detector(const struct la_job *job, struct phx_detector *d)
         d->insurance_us = d->interval_us;
 }
 
-static int local_assume(struct la_local *l)
-{
-    const struct la_agent *a = &l->job->agents[0];
-    uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
-    int err = phx_assume(l->node, self, self);
-    uint32_t i;
-
-    for (i = 0; i < a->runs_count && err == 0; i++)
-        err = phx_assume(l->node, la_job_rank_name(l->job, a->runs[i].first),
-                         la_job_rank_name(l->job, a->runs[i].first + a->runs[i].count - 1));
-    return err;
-}
-
 int la_agent_make_node(struct la_local *l)
 {
+    uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
     struct phx_config cfg;
     struct phx_id id;
     char cluster[32];
@@ -121,6 +119,6 @@ int la_agent_make_node(struct la_local *l)
     local_detector(l->job, &cfg.detector);
     err = phx_new(&l->node, &cfg, phx_now_us());
     if (err == 0)
-        err = local_assume(l);
+        err = phx_assume(l->node, self, self);
     return err != 0 ? err : la_agent_listen(l);
 }

@@ -13,8 +13,7 @@
 #define FLOW_MESSAGE ((size_t)64 * 1024 + LA_CHUNK_HEAD) /* one chunk of the largest size always fits */
 
 struct flow_child {
-    uint32_t agent;
-    int ended;
+    uint32_t agent, ended;
     size_t owed;      /* credit for output that it has not got yet */
     size_t in_credit; /* bytes of input that may be sent to it */
     int had;          /* it has got the first chunk of `down`, which is for all */
@@ -29,7 +28,7 @@ struct la_flow {
     size_t credit;  /* bytes of output that the parent takes */
     size_t in_owed; /* credit for input that the parent has not got yet */
     size_t backlog; /* at the root, outside */
-    int ended, end_said;
+    uint32_t ended, end_said;
     int had;  /* the processes here have got the first chunk of `down` */
     int away; /* the parent is lost: what goes up waits for the next one */
 };
@@ -124,24 +123,24 @@ void la_flow_set_backlog(struct la_flow *f, size_t bytes)
     f->backlog = bytes;
 }
 
-void la_flow_end(struct la_flow *f)
+void la_flow_end(struct la_flow *f, uint32_t jobs)
 {
-    f->ended = 1;
+    f->ended = jobs;
 }
 
-static int flow_below_ended(const struct la_flow *f)
+static uint32_t flow_below_ended(const struct la_flow *f)
 {
-    uint32_t i;
+    uint32_t i, least = f->ended;
 
     for (i = 0; i < f->children_count; i++)
-        if (!f->children[i].ended)
-            return 0;
-    return f->ended && f->up.size == 0;
+        if (f->children[i].ended < least)
+            least = f->children[i].ended;
+    return f->up.size == 0 ? least : f->end_said;
 }
 
-int la_flow_ended(const struct la_flow *f)
+uint32_t la_flow_ended(const struct la_flow *f)
 {
-    return flow_below_ended(f) && (f->parent == LA_NONE || f->end_said);
+    return f->parent == LA_NONE ? flow_below_ended(f) : f->end_said;
 }
 
 /* How many bytes of whole chunks fit into one message and the credit. */
@@ -158,8 +157,21 @@ static size_t flow_message(const struct la_queue *b, size_t most)
     return size;
 }
 
+static int flow_tell(const struct la_flow *f, uint32_t agent, uint32_t type, size_t number)
+{
+    unsigned char data[4];
+
+    data[0] = (unsigned char)number;
+    data[1] = (unsigned char)(number >> 8);
+    data[2] = (unsigned char)(number >> 16);
+    data[3] = (unsigned char)(number >> 24);
+    return f->ops.send(f->ops.ctx, agent, type, data, sizeof data);
+}
+
 static void flow_pump_up(struct la_flow *f)
 {
+    uint32_t ended;
+
     if (f->away)
         return;
     while (f->up.size > 0 && f->parent != LA_NONE) {
@@ -169,19 +181,9 @@ static void flow_pump_up(struct la_flow *f)
         f->credit -= n;
         la_queue_take(&f->up, n);
     }
-    if (f->parent != LA_NONE && !f->end_said && flow_below_ended(f))
-        f->end_said = f->ops.send(f->ops.ctx, f->parent, LA_FLOW_END, NULL, 0) == 0;
-}
-
-static int flow_give(const struct la_flow *f, uint32_t agent, uint32_t type, size_t credit)
-{
-    unsigned char data[4];
-
-    data[0] = (unsigned char)credit;
-    data[1] = (unsigned char)(credit >> 8);
-    data[2] = (unsigned char)(credit >> 16);
-    data[3] = (unsigned char)(credit >> 24);
-    return f->ops.send(f->ops.ctx, agent, type, data, sizeof data);
+    ended = flow_below_ended(f);
+    if (f->parent != LA_NONE && f->end_said < ended && flow_tell(f, f->parent, LA_FLOW_END, ended) == 0)
+        f->end_said = ended;
 }
 
 static void flow_pay(struct la_flow *f)
@@ -190,7 +192,7 @@ static void flow_pay(struct la_flow *f)
 
     for (i = 0; i < f->children_count && la_flow_room(f); i++)
         if (f->children[i].owed >= LA_FLOW_WINDOW / 4
-            && flow_give(f, f->children[i].agent, LA_FLOW_OUT_CREDIT, f->children[i].owed) == 0)
+            && flow_tell(f, f->children[i].agent, LA_FLOW_OUT_CREDIT, f->children[i].owed) == 0)
             f->children[i].owed = 0;
 }
 
@@ -272,7 +274,7 @@ static void flow_pay_in(struct la_flow *f)
 {
     if (f->parent == LA_NONE || f->away || f->in_owed < LA_FLOW_WINDOW / 4)
         return;
-    if (flow_give(f, f->parent, LA_FLOW_IN_CREDIT, f->in_owed) == 0)
+    if (flow_tell(f, f->parent, LA_FLOW_IN_CREDIT, f->in_owed) == 0)
         f->in_owed = 0;
 }
 
@@ -325,16 +327,24 @@ static int flow_recv_in(struct la_flow *f, uint32_t agent, const void *data, siz
     return la_queue_add(&f->down, data, size);
 }
 
+static uint32_t flow_number(const unsigned char *data)
+{
+    return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
+}
+
 static int flow_recv_credit(size_t *credit, const unsigned char *data, size_t size)
 {
-    size_t more;
+    if (size != 4 || flow_number(data) > LA_FLOW_WINDOW - *credit)
+        return PHX_EPROTO;
+    *credit += flow_number(data);
+    return 0;
+}
 
-    if (size != 4)
+static int flow_recv_end(struct flow_child *c, const unsigned char *data, size_t size)
+{
+    if (c == NULL || size != 4)
         return PHX_EPROTO;
-    more = (size_t)data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16 | (size_t)data[3] << 24;
-    if (more > LA_FLOW_WINDOW - *credit)
-        return PHX_EPROTO;
-    *credit += more;
+    c->ended = flow_number(data);
     return 0;
 }
 
@@ -349,11 +359,7 @@ int la_flow_recv(struct la_flow *f, uint32_t agent, uint32_t type, const void *d
     case LA_FLOW_OUT_CREDIT: return agent == f->parent ? flow_recv_credit(&f->credit, bytes,
                                                                           size) : PHX_EPROTO;
     case LA_FLOW_IN_CREDIT: return c != NULL ? flow_recv_credit(&c->in_credit, bytes, size) : PHX_EPROTO;
-    case LA_FLOW_END:
-        if (c == NULL)
-            return PHX_EPROTO;
-        c->ended = 1;
-        return 0;
+    case LA_FLOW_END: return flow_recv_end(c, bytes, size);
     default: return PHX_EPROTO;
     }
 }

@@ -17,7 +17,7 @@ enum la_flow_type {
     LA_FLOW_OUT_CREDIT,          /* 4 bytes: how many more, to a child */
     LA_FLOW_IN,                  /* chunks, to a child; the rank may be LA_ALL; size 0: end of input */
     LA_FLOW_IN_CREDIT,           /* to the parent */
-    LA_FLOW_END                  /* to the parent: no more output comes of this subtree, all of it is over */
+    LA_FLOW_END                  /* to the parent, 4 bytes: so many jobs are over in this subtree */
 };
 
 #define LA_FLOW_WINDOW ((size_t)256 * 1024)
@@ -48,9 +48,11 @@ void la_flow_moved(struct la_flow *f, uint32_t parent);
 int la_flow_output(struct la_flow *f, const struct la_chunk *c);
 int la_flow_room(const struct la_flow *f);
 void la_flow_set_backlog(struct la_flow *f, size_t bytes);
-/* All processes here are over and all they wrote has been given. */
-void la_flow_end(struct la_flow *f);
-int la_flow_ended(const struct la_flow *f); /* 1: so has everything below, and all of it has been passed on */
+/* All processes here are over and all they wrote has been given, of so many jobs: the first one, and those
+ * of spawns in their order. */
+void la_flow_end(struct la_flow *f, uint32_t jobs);
+/* Of how many jobs this is so here and everywhere below, and all of it has been passed on. */
+uint32_t la_flow_ended(const struct la_flow *f);
 
 /* At the root: input that was read. Ask la_flow_input_room first. 0, PHX_ENOMEM. */
 int la_flow_input(struct la_flow *f, const struct la_chunk *c);

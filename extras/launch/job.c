@@ -33,19 +33,24 @@ static void free_programs(struct la_program *p, uint32_t count)
         la_text_list_drop(p[i].argv);
         la_text_list_drop(p[i].env);
         free(p[i].dir);
+        free(p[i].path);
     }
     free(p);
+}
+
+static void agent_free(struct la_agent *a)
+{
+    free(a->host);
+    free(a->user);
+    free(a->runs);
 }
 
 static void free_agents(struct la_agent *a, uint32_t count)
 {
     uint32_t i;
 
-    for (i = 0; a != NULL && i < count; i++) {
-        free(a[i].host);
-        free(a[i].user);
-        free(a[i].runs);
-    }
+    for (i = 0; a != NULL && i < count; i++)
+        agent_free(&a[i]);
     free(a);
 }
 
@@ -60,6 +65,7 @@ void la_job_free(struct la_job *job)
     free(job->agent);
     free(job->out_pattern);
     free(job->err_pattern);
+    free(job->stage);
     free_agents(job->agents, job->agents_count);
     memset(job, 0, sizeof *job);
 }
@@ -133,6 +139,11 @@ uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank)
     return name_of(job, JOB_ROLE_RANK, rank);
 }
 
+uint32_t la_job_of_name(uint64_t name)
+{
+    return (uint32_t)(name >> 38);
+}
+
 /* ---- To bytes ---------------------------------------------------------------------------------- */
 
 static void put_settings(struct la_text *t, const struct la_job *j)
@@ -143,7 +154,8 @@ static void put_settings(struct la_text *t, const struct la_job *j)
     const uint64_t wide[] = { j->push_limit,   j->grace_us,     j->start_timeout_us, j->cut_wait_us,
                               j->detect_us[0], j->detect_us[1], j->detect_us[2] };
     uint32_t flags = (uint32_t)(j->label != 0) | (uint32_t)(j->verbose != 0) << 1
-        | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4;
+        | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4
+        | (uint32_t)(j->copy != 0) << 5;
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -195,6 +207,21 @@ static uint32_t parent_of(const struct la_job *j, uint32_t at)
     return parent;
 }
 
+void la_job_cut(struct la_job *job, uint32_t number)
+{
+    uint32_t at = number - job->first, count = job->agents[at].subtree, i;
+    struct la_agent *old = job->agents;
+
+    if (at > 0)
+        job->parent = job->first + parent_of(job, at);
+    for (i = 0; i < job->agents_count; i++)
+        if (i < at || i - at >= count)
+            agent_free(&old[i]);
+    memmove(old, old + at, count * sizeof *old);
+    job->agents_count = count;
+    job->first = number;
+}
+
 static int encodable(const struct la_job *j, uint32_t number)
 {
     static const unsigned char none[32];
@@ -225,6 +252,7 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
     la_bytes_put_string(&t, job->agent);
     la_bytes_put_string(&t, job->out_pattern);
     la_bytes_put_string(&t, job->err_pattern);
+    la_bytes_put_string(&t, job->stage);
     put_programs(&t, job);
     la_bytes_put_u32(&t, number);
     la_bytes_put_u32(&t, at > 0 ? job->first + parent_of(job, at) : job->parent);
@@ -266,13 +294,14 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
     flags = la_bytes_u32(r);
-    if (flags >> 5 != 0)
+    if (flags >> 6 != 0)
         la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
     j->go_on = flags >> 2 & 1;
     j->each = flags >> 3 & 1;
     j->lazy = flags >> 4 & 1;
+    j->copy = flags >> 5 & 1;
     j->push_limit = la_bytes_number(r, 8);
     j->grace_us = la_bytes_number(r, 8);
     j->start_timeout_us = la_bytes_number(r, 8);
@@ -438,6 +467,7 @@ int la_job_decode(struct la_job *out, const unsigned char *data, size_t size)
     out->agent = la_bytes_string(&r);
     out->out_pattern = la_bytes_string(&r);
     out->err_pattern = la_bytes_string(&r);
+    out->stage = la_bytes_string(&r);
     take_programs(&r, out);
     take_slice(&r, out);
     if (r.result != 0)

@@ -22,6 +22,7 @@ struct la_program {
     char **env;     /* "K=V", on top of the job's, NULL-ended; NULL: none */
     char *dir;      /* working directory; NULL: the job's */
     uint32_t ranks; /* how many processes */
+    char *path;     /* where it is on this host, if that is known; it does not travel */
 };
 
 /* A run of consecutive ranks of one host: first .. first + count - 1. */
@@ -68,6 +69,8 @@ struct la_job {
     int go_on;                  /* --on-failure continue */
     int each;                   /* -k: one process per host, a failure ends nothing */
     int lazy;                   /* --cache lazy */
+    int copy;                   /* --copy: agents are sent to where they are started */
+    char *stage;                /* --stage: a program of this name is sent along; NULL: none */
     uint64_t push_limit;        /* --push-limit, bytes */
     uint64_t grace_us;          /* --grace: TERM to KILL */
     uint64_t start_timeout_us;  /* --start-timeout, for each host */
@@ -106,5 +109,9 @@ uint32_t la_job_program_of(const struct la_job *job, uint32_t rank);
 /* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank), number (36 bits). */
 uint64_t la_job_agent_name(const struct la_job *job, uint32_t agent);
 uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank);
+uint32_t la_job_of_name(uint64_t name); /* the job's id */
+
+/* Keeps of the slice only that of agent `number`, which is in it. */
+void la_job_cut(struct la_job *job, uint32_t number);
 
 #endif

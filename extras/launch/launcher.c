@@ -6,6 +6,7 @@
 #include "launcher.h"
 #include "agent.h"
 #include "answers.h"
+#include "launcher_jobs.h"
 #include "status.h"
 
 #include <errno.h>
@@ -39,9 +40,7 @@ struct launcher {
     struct launch_file *files;
     struct la_answers *answers; /* of -k, until all have ended; else NULL */
     int answered;
-    unsigned char *ended;     /* by rank */
-    uint32_t ended_count, ready_count, inits;
-    uint32_t uninited;        /* a rank that ended without init, or LA_NONE */
+    struct launch_jobs jobs;  /* the first of them is `job` */
     int input_state;          /* enum launch_input */
     int interrupts, ending, over, broken, stop;
     uint64_t timeout_at, progress_at, end_at;
@@ -101,7 +100,7 @@ static void launch_end(struct launcher *la, int now)
     la->end_at = la_local_now(la->local) + (now ? 0 : la->job->grace_us) + 1000000;
     memset(&e, 0, offsetof(struct la_event, text) + 1);
     e.value = now;
-    la_local_down(la->local, LA_DOWN_END, &e);
+    la_local_down(la->local, LA_ALL, LA_DOWN_END, &e);
 }
 
 static void launch_fail(struct launcher *la, int code, const char *text)
@@ -115,6 +114,16 @@ static void launch_fail(struct launcher *la, int code, const char *text)
         launch_say(la, text);
     if (!lives)
         launch_end(la, 0);
+}
+
+/* The same about a process of a job. */
+static void launch_job_fail(struct launcher *la, const struct launch_job *j, int code, const char *text)
+{
+    char line[LAUNCH_LINE + 32];
+
+    if (j->number > 0)
+        snprintf(line, sizeof line, "spawn %lu: %s", (unsigned long)j->number, text);
+    launch_fail(la, code, j->number > 0 ? line : text);
 }
 
 /* The first chunk that goes to a file empties it. */
@@ -138,11 +147,11 @@ static int launch_file_is_new(struct launcher *la, const char *name)
     return 1;
 }
 
-static const char *launch_host(const struct launcher *la, uint32_t rank)
+static const char *launch_host(const struct launch_job *j, uint32_t rank)
 {
-    uint32_t agent = la_job_agent_of(la->job, rank);
+    uint32_t agent = j != NULL ? la_job_agent_of(j->job, rank) : LA_NONE;
 
-    return agent == LA_NONE ? "?" : la->job->agents[agent].host;
+    return agent == LA_NONE ? "?" : j->job->agents[agent].host;
 }
 
 /* A plain file or something like /dev/null; a pipe would stop the launcher when nobody reads it. */
@@ -167,7 +176,8 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     ssize_t n = 0;
     int fd = -1;
 
-    if (la_pattern(pattern, c->rank, launch_host(la, c->rank), name, sizeof name) != 0)
+    if (la_pattern(pattern, c->rank, launch_host(la_jobs_find(&la->jobs, c->job), c->rank), name,
+                   sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
         fd = launch_open_file(la, name);
@@ -319,8 +329,9 @@ static void launch_end_input(struct launcher *la)
 
 static void launch_step_input(struct launcher *la)
 {
-    if (la->job->stdin_to == LA_STDIN_RANK && la->ended[la->job->stdin_rank] && la->input_state != INPUT_NONE
-        && la->input_state != INPUT_ENDED)
+    int running = la->input_state != INPUT_NONE && la->input_state != INPUT_ENDED;
+
+    if (running && la->job->stdin_to == LA_STDIN_RANK && la->jobs.first->ended[la->job->stdin_rank])
         launch_end_input(la);
     if (la->input_state == INPUT_FILE && la_flow_input_room(la_local_flow(la->local))) {
         launch_read(la);
@@ -335,93 +346,190 @@ static void launch_step_input(struct launcher *la)
 
 /* A rank of a job without PMI ends as it likes. But if some have said init, one that ends without it will
  * never come to where the others wait for it. */
-static void launch_check_uninited(struct launcher *la)
+static void launch_check_uninited(struct launcher *la, struct launch_job *j)
 {
     char why[LAUNCH_LINE];
 
-    if (la->uninited == LA_NONE || la->inits == 0 || la->job->each)
+    if (j->uninited == LA_NONE || j->inits == 0 || la->job->each)
         return;
     snprintf(why, sizeof why, "rank %lu on %s: ended with status 0 without init, which others have called",
-             (unsigned long)la->uninited, launch_host(la, la->uninited));
-    la->uninited = LA_NONE;
-    launch_fail(la, LA_STATUS_ERROR, why);
+             (unsigned long)j->uninited, launch_host(j, j->uninited));
+    j->uninited = LA_NONE;
+    launch_job_fail(la, j, LA_STATUS_ERROR, why);
 }
 
-static void launch_gone(struct launcher *la, uint32_t rank, uint32_t type)
+static void launch_tell(struct launcher *la, const struct launch_job *j, uint32_t rank, uint32_t type)
 {
     struct la_event e;
 
     memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.job = j->number;
     e.rank = rank;
-    la_local_down(la->local, type, &e);
+    la_local_down(la->local, LA_ALL, type, &e);
 }
 
-static void launch_exit(struct launcher *la, uint32_t rank, const struct la_event *e)
+static void launch_count_end(struct launch_job *j, uint32_t rank)
+{
+    j->ended[rank] = 1;
+    j->ended_count++;
+}
+
+static void launch_exit(struct launcher *la, struct launch_job *j, uint32_t rank, const struct la_event *e)
 {
     char why[LA_TEXT];
 
-    if (rank >= la->job->size || la->ended[rank])
+    if (rank >= j->job->size || j->ended[rank])
         return;
-    la->ended[rank] = 1;
-    la->ended_count++;
-    if (e->flags & LA_EVENT_UNSTARTED)
+    launch_count_end(j, rank);
+    if ((e->flags & LA_EVENT_UNSTARTED) || j->failed)
         return;
     if (la->answers != NULL)
         la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
-        la_status_say(why, rank, launch_host(la, rank), e->value);
-        launch_fail(la, la_status_of_wait(e->value), why);
+        la_status_say(why, rank, launch_host(j, rank), e->value);
+        launch_job_fail(la, j, la_status_of_wait(e->value), why);
         if (la->job->go_on)
-            launch_gone(la, rank, LA_DOWN_DEAD);
+            launch_tell(la, j, rank, LA_DOWN_DEAD);
     } else if (!(e->flags & LA_EVENT_INITED)) {
-        la->uninited = rank;
-        launch_check_uninited(la);
+        j->uninited = rank;
+        launch_check_uninited(la, j);
     } else if (!(e->flags & LA_EVENT_FINALIZED) && !la->job->each) {
-        launch_gone(la, rank, la->job->go_on ? LA_DOWN_DEAD : LA_DOWN_GONE);
+        launch_tell(la, j, rank, la->job->go_on ? LA_DOWN_DEAD : LA_DOWN_GONE);
     }
 }
 
-static void launch_exits(struct launcher *la, const struct la_event *e)
+/* A spawned job of which nothing more is awaited. */
+static void launch_check_over(struct launcher *la, struct launch_job *j)
+{
+    if (j->number == 0 || !j->answered || j->forgotten || j->ended_count < j->job->size)
+        return;
+    launch_tell(la, j, LA_NONE, LA_DOWN_FORGET);
+    la_jobs_over(&la->jobs, j);
+}
+
+static void launch_exits(struct launcher *la, struct launch_job *j, const struct la_event *e)
 {
     uint32_t i;
 
-    for (i = 0; i < e->count && i < la->job->size; i++)
-        launch_exit(la, e->rank + i, e);
+    for (i = 0; i < e->count && i < j->job->size; i++)
+        launch_exit(la, j, e->rank + i, e);
+    launch_check_over(la, j);
 }
 
-static void launch_unstarted(struct launcher *la, const struct la_event *e)
+/* ---- Spawns -------------------------------------------------------------------------------------- */
+
+/* why NULL: it has begun. */
+static void launch_answer_spawn(struct launcher *la, struct launch_job *j, const char *why)
+{
+    struct la_event e;
+
+    if (j->answered)
+        return;
+    j->answered = 1;
+    memset(&e, 0, offsetof(struct la_event, text));
+    e.job = j->asker_job;
+    e.rank = LA_NONE;
+    e.count = (uint32_t)j->token;
+    e.flags = (uint32_t)(j->token >> 32);
+    e.value = why != NULL ? -1 : 0;
+    snprintf(e.text, sizeof e.text, "%s", why != NULL ? why : j->job->kvsname);
+    la_local_down(la->local, j->asker, LA_DOWN_SPAWNED, &e);
+}
+
+/* It cannot begin whole, so it does not begin: an answer to who asked, and no failure of the others. */
+static void launch_spawn_failed(struct launcher *la, struct launch_job *j, const char *why)
+{
+    char line[LAUNCH_LINE + 32];
+
+    snprintf(line, sizeof line, "spawn %lu: %s", (unsigned long)j->number, why);
+    launch_say(la, line);
+    j->failed = 1;
+    launch_answer_spawn(la, j, why);
+    launch_tell(la, j, LA_NONE, LA_DOWN_KILL);
+}
+
+static void launch_spawn(void *ctx, uint32_t from, const void *data, size_t size)
+{
+    struct launcher *la = (struct launcher *)ctx;
+    struct launch_job asked;
+    unsigned char *job;
+    size_t job_size;
+    char why[LA_TEXT];
+
+    if (la->ending || la->over)
+        return; /* who asked ends, too */
+    if (la_jobs_spawn(&la->jobs, &asked, from, (const unsigned char *)data, size, &job, &job_size, why)
+        != 0) {
+        launch_say(la, why);
+        launch_answer_spawn(la, &asked, why);
+        return;
+    }
+    la_local_down_job(la->local, job, job_size);
+    free(job);
+}
+
+static void launch_ready(struct launcher *la, struct launch_job *j)
+{
+    j->ready_count++;
+    if (j->number == 0 || j->ready_count < j->job->nodes)
+        return;
+    launch_answer_spawn(la, j, NULL);
+    launch_check_over(la, j);
+}
+
+static void launch_unstarted(struct launcher *la, struct launch_job *j, const struct la_event *e)
 {
     char why[LA_TEXT];
     int directory = (e->flags & LA_EVENT_DIRECTORY) != 0;
 
     if (la->answers != NULL)
         la_answers_exit(la->answers, e->rank, la_status_of_errno(e->value, directory));
-    la_status_say_errno(why, e->rank, launch_host(la, e->rank), e->text, e->value, directory);
-    launch_fail(la, la_status_of_errno(e->value, directory), why);
+    la_status_say_errno(why, e->rank, launch_host(j, e->rank), e->text, e->value, directory);
+    if (!j->answered)
+        launch_spawn_failed(la, j, why);
+    else if (!j->failed)
+        launch_job_fail(la, j, la_status_of_errno(e->value, directory), why);
 }
+
+/* ---- Agents -------------------------------------------------------------------------------------- */
 
 static const char *launch_agent_host(const struct launcher *la, uint32_t agent)
 {
     return agent < la->job->agents_count ? la->job->agents[agent].host : "?";
 }
 
+static void launch_agent_gone(struct launcher *la, struct launch_job *j, const struct la_agent *a)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < a->runs_count; i++)
+        for (k = 0; k < a->runs[i].count; k++) {
+            uint32_t rank = a->runs[i].first + k;
+            if (j->ended[rank])
+                continue;
+            launch_count_end(j, rank);
+            if (la->job->go_on)
+                launch_tell(la, j, rank, LA_DOWN_DEAD);
+        }
+    if (a->runs_count > 0 && !j->answered)
+        launch_spawn_failed(la, j, "a host is gone");
+}
+
 /* Ranks of agents that will say nothing any more have ended. */
 static void launch_agents_gone(void *ctx, uint32_t agent, uint32_t last)
 {
     struct launcher *la = (struct launcher *)ctx;
-    uint32_t i, j, k;
+    struct launch_job *j, *next;
+    uint32_t i;
 
     for (i = agent; i < last && i < la->job->agents_count; i++)
-        for (j = 0; j < la->job->agents[i].runs_count; j++)
-            for (k = 0; k < la->job->agents[i].runs[j].count; k++) {
-                uint32_t rank = la->job->agents[i].runs[j].first + k;
-                if (la->ended[rank])
-                    continue;
-                la->ended[rank] = 1;
-                la->ended_count++;
-                if (la->job->go_on)
-                    launch_gone(la, rank, LA_DOWN_DEAD);
-            }
+        la->jobs.gone[i] = 1;
+    for (j = la->jobs.first; j != NULL; j = next) {
+        next = j->next; /* one that is over may be freed */
+        for (i = agent; i < last && i < la->job->agents_count; i++)
+            launch_agent_gone(la, j, &j->job->agents[i]);
+        launch_check_over(la, j);
+    }
 }
 
 static void launch_lost(struct launcher *la, const struct la_event *e, int status, const char *what)
@@ -443,31 +551,30 @@ static void launch_abort(struct launcher *la, uint32_t from, const struct la_eve
     if (e->rank == LA_NONE)
         snprintf(why, sizeof why, "host %s: %s", launch_agent_host(la, from), e->text);
     else
-        snprintf(why, sizeof why, "rank %lu on %s: aborted with code %ld%s%s", (unsigned long)e->rank,
-                 launch_agent_host(la, from), (long)e->value, e->text[0] != '\0' ? ": " : "", e->text);
-    if (la->job->go_on || la->job->each) { /* an abort is meant for all */
-        la->job->go_on = la->job->each = 0;
-    }
+        snprintf(why, sizeof why, "%srank %lu on %s: aborted with code %ld%s%s",
+                 e->job > 0 ? "a spawn's " : "", (unsigned long)e->rank, launch_agent_host(la, from),
+                 (long)e->value, e->text[0] != '\0' ? ": " : "", e->text);
+    la->job->go_on = la->job->each = 0; /* an abort is meant for all */
     launch_fail(la, la_status_of_abort(e->value), why);
 }
 
-static void launch_stuck(struct launcher *la, const struct la_event *e)
+static void launch_stuck(struct launcher *la, const struct launch_job *j, const struct la_event *e)
 {
     char why[LAUNCH_LINE];
 
     snprintf(why, sizeof why,
              "rank %lu on %s: ended with status 0 while rank %lu waits for it in operation %ld",
-             (unsigned long)e->count, launch_host(la, e->count), (unsigned long)e->rank, (long)e->value);
-    launch_fail(la, LA_STATUS_ERROR, why);
+             (unsigned long)e->count, launch_host(j, e->count), (unsigned long)e->rank, (long)e->value);
+    launch_job_fail(la, j, LA_STATUS_ERROR, why);
 }
 
-static void launch_differ(struct launcher *la, const struct la_event *e)
+static void launch_differ(struct launcher *la, const struct launch_job *j, const struct la_event *e)
 {
     char why[LAUNCH_LINE];
 
     snprintf(why, sizeof why, "ranks %lu and %lu do not call the same: %s", (unsigned long)e->rank,
              (unsigned long)e->count, e->text);
-    launch_fail(la, LA_STATUS_ERROR, why);
+    launch_job_fail(la, j, LA_STATUS_ERROR, why);
 }
 
 static void launch_event_say(struct launcher *la, uint32_t from, const struct la_event *e)
@@ -477,33 +584,52 @@ static void launch_event_say(struct launcher *la, uint32_t from, const struct la
     if (e->rank == LA_NONE)
         snprintf(line, sizeof line, "%s: %s", launch_agent_host(la, from), e->text);
     else
-        snprintf(line, sizeof line, "rank %lu on %s: %s", (unsigned long)e->rank, launch_agent_host(la, from),
-                 e->text);
+        snprintf(line, sizeof line, "%srank %lu on %s: %s", e->job > 0 ? "a spawn's " : "",
+                 (unsigned long)e->rank, launch_agent_host(la, from), e->text);
     launch_say(la, line);
+}
+
+/* About processes of one job. */
+static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t type,
+                             const struct la_event *e)
+{
+    switch (type) {
+    case LA_UP_EXITS: launch_exits(la, j, e); break;
+    case LA_UP_UNSTARTED: launch_unstarted(la, j, e); break;
+    case LA_UP_INIT:
+        j->inits++;
+        launch_check_uninited(la, j);
+        break;
+    case LA_UP_READY: launch_ready(la, j); break;
+    case LA_UP_STUCK: launch_stuck(la, j, e); break;
+    case LA_UP_DIFFER: launch_differ(la, j, e); break;
+    default: break;
+    }
+}
+
+static void launch_no_host(struct launcher *la, const struct la_event *e)
+{
+    if (e->rank >= la->job->agents_count || la->jobs.gone[e->rank])
+        return; /* under srun more than one may say so */
+    la->jobs.gone[e->rank] = 1;
+    la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+    launch_lost(la, e, e->value, "");
 }
 
 static void launch_event(void *ctx, uint32_t from, uint32_t type, const struct la_event *e)
 {
     struct launcher *la = (struct launcher *)ctx;
+    struct launch_job *j = la_jobs_find(&la->jobs, e->job);
 
     switch (type) {
-    case LA_UP_EXITS: launch_exits(la, e); break;
-    case LA_UP_UNSTARTED: launch_unstarted(la, e); break;
-    case LA_UP_INIT:
-        la->inits++;
-        launch_check_uninited(la);
-        break;
-    case LA_UP_READY: la->ready_count++; break;
-    case LA_UP_NO_HOST:
-        if (e->rank < la->job->agents_count)
-            la->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
-        launch_lost(la, e, e->value, ""); break;
+    case LA_UP_NO_HOST: launch_no_host(la, e); break;
     case LA_UP_LOST: launch_lost(la, e, LA_STATUS_ERROR, "its agent is gone: "); break;
     case LA_UP_ABORT: launch_abort(la, from, e); break;
-    case LA_UP_STUCK: launch_stuck(la, e); break;
-    case LA_UP_DIFFER: launch_differ(la, e); break;
     case LA_UP_SAY: launch_event_say(la, from, e); break;
-    default: break;
+    default:
+        if (j != NULL)
+            launch_job_event(la, j, type, e);
+        break;
     }
 }
 
@@ -515,7 +641,7 @@ static void launch_pass(struct launcher *la, int number)
 
     memset(&e, 0, offsetof(struct la_event, text) + 1);
     e.value = number;
-    la_local_down(la->local, LA_DOWN_SIGNAL, &e);
+    la_local_down(la->local, LA_ALL, LA_DOWN_SIGNAL, &e);
 }
 
 /* Before all processes run there is nobody to pass it to, and more would be started. */
@@ -527,7 +653,7 @@ static void launch_signal(void *ctx, int number)
     if (number == SIGINT && ++la->interrupts > 1) {
         launch_fail(la, 128 + SIGINT, "interrupted twice");
         launch_end(la, 1);
-    } else if (ends && la->ready_count < la->job->agents_count) {
+    } else if (ends && la->jobs.first->ready_count < la->job->agents_count) {
         launch_fail(la, 128 + number, strsignal(number));
         launch_end(la, 0);
     } else {
@@ -551,10 +677,12 @@ static void launch_progress(struct launcher *la, uint64_t now)
 {
     char line[LAUNCH_LINE];
 
-    if (la->ready_count >= la->job->agents_count || la->ending)
+    unsigned long ready = la->jobs.first->ready_count;
+
+    if (ready >= la->job->agents_count || la->ending)
         return;
     la->progress_at = now + LAUNCH_LATE_US;
-    snprintf(line, sizeof line, "starting: %lu of %lu hosts", (unsigned long)la->ready_count,
+    snprintf(line, sizeof line, "starting: %lu of %lu hosts", ready,
              (unsigned long)la->job->agents_count);
     launch_say(la, line);
 }
@@ -585,6 +713,16 @@ static void launch_time(struct launcher *la, uint64_t now)
     }
 }
 
+/* All jobs have ended, and all that they wrote is here. */
+static int launch_done(const struct launcher *la)
+{
+    const struct launch_job *j = la->jobs.first;
+
+    while (j != NULL && (la->ending || j->ended_count >= j->job->size))
+        j = j->next;
+    return j == NULL && la_local_ended(la->local) >= la->jobs.count;
+}
+
 static void launch_step(void *ctx, uint64_t now)
 {
     struct launcher *la = (struct launcher *)ctx;
@@ -595,7 +733,7 @@ static void launch_step(void *ctx, uint64_t now)
     launch_time(la, now);
     if (la->stop)
         launch_stop(la);
-    if (la->over || !la_local_done(la->local) || (la->ended_count < la->job->size && !la->ending))
+    if (la->over || !launch_done(la))
         return;
     launch_answers_end(la);
     if (launch_waiting(la) == 0) {
@@ -616,38 +754,8 @@ static uint64_t launch_deadline(void *ctx)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-static int launch_random(void *out, size_t size)
-{
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, size);
-
-    if (fd >= 0)
-        close(fd);
-    return n == (ssize_t)size ? 0 : PHX_EIO;
-}
-
-static int launch_name(struct la_job *job)
-{
-    unsigned char random[12];
-    char host[64] = "", name[160];
-    int err = launch_random(job->key, sizeof job->key);
-
-    if (err == 0)
-        err = launch_random(random, sizeof random);
-    if (err != 0)
-        return err;
-    job->id = ((uint32_t)random[0] | (uint32_t)random[1] << 8 | (uint32_t)random[2] << 16
-               | (uint32_t)random[3] << 24) & 0x3ffffff;
-    (void)gethostname(host, sizeof host - 1);
-    snprintf(name, sizeof name, "phx_%ld_%02x%02x%02x%02x%02x%02x%02x%02x_%s", (long)getpid(), random[4],
-             random[5],
-             random[6], random[7], random[8], random[9], random[10], random[11], host);
-    free(job->kvsname);
-    job->kvsname = la_text_dup(name);
-    return job->kvsname != NULL ? 0 : PHX_ENOMEM;
-}
-
-static int launch_make(struct launcher *la, const char *self, struct la_procs *procs)
+static int launch_make(struct launcher *la, const char *self, struct la_procs *procs,
+                       const struct la_cargo *cargo)
 {
     static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
@@ -658,17 +766,18 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.job = la->job;
     cfg.self = self;
     cfg.procs = procs;
+    cfg.cargo = cargo;
     cfg.signals = signals;
     cfg.signals_count = (int)(sizeof signals / sizeof signals[0]);
     cfg.root.ctx = la;
     cfg.root.event = launch_event;
     cfg.root.gone = launch_agents_gone;
     cfg.root.output = launch_output;
+    cfg.root.spawn = launch_spawn;
     cfg.root.signal = launch_signal;
     cfg.root.step = launch_step;
     cfg.root.deadline = launch_deadline;
-    la->ended = (unsigned char *)calloc(la->job->size + 1, 1);
-    err = la->ended == NULL ? PHX_ENOMEM : la_local_new(&la->local, &cfg);
+    err = la_local_new(&la->local, &cfg);
     if (err == 0 && la->job->each)
         err = la_answers_new(&la->answers, la->job, la->o->json);
     for (i = 0; i < 2 && err == 0; i++) {
@@ -691,7 +800,7 @@ static void launch_free(struct launcher *la)
         free(f->name);
         free(f);
     }
-    free(la->ended);
+    la_jobs_free(&la->jobs);
     la_answers_free(la->answers);
 }
 
@@ -711,21 +820,30 @@ int la_launch(struct la_options *o, const char *self)
 {
     struct launcher la;
     struct la_procs *procs;
-    int err = la_procs_new(&procs);
+    struct la_cargo cargo;
+    char why[LA_TEXT];
+    int err;
 
+    la_cargo_init(&cargo);
+    if (la_cargo_open(&cargo, &o->job, self, why) != 0) {
+        fprintf(stderr, "phxrun: %s\n", why);
+        la_cargo_free(&cargo);
+        return LA_STATUS_USAGE;
+    }
+    err = la_procs_new(&procs);
     memset(&la, 0, sizeof la);
     la.o = o;
     la.job = &o->job;
-    la.uninited = LA_NONE;
     if (err == 0) {
-        err = launch_name(la.job);
+        err = la_jobs_begin(&la.jobs, la.job);
         if (err == 0)
-            err = launch_make(&la, self, procs);
+            err = launch_make(&la, self, procs, &cargo);
         if (err == 0)
             launch_run(&la);
         launch_free(&la);
         la_procs_free(procs);
     }
+    la_cargo_free(&cargo);
     if (err == 0)
         return la.status.code;
     fprintf(stderr, "phxrun: %s\n", phx_strerror(err));

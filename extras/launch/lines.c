@@ -184,9 +184,10 @@ int la_chunk_add(struct la_queue *b, const struct la_chunk *c)
     if (la_queue_room(b, LA_CHUNK_HEAD + c->size) != 0)
         return PHX_ENOMEM;
     out = la_queue_end(b);
-    chunk_put(out, c->rank);
-    chunk_put(out + 4, (uint32_t)c->stream);
-    chunk_put(out + 8, (uint32_t)c->size);
+    chunk_put(out, c->job);
+    chunk_put(out + 4, c->rank);
+    chunk_put(out + 8, (uint32_t)c->stream);
+    chunk_put(out + 12, (uint32_t)c->size);
     if (c->size > 0)
         memcpy(out + LA_CHUNK_HEAD, c->data, c->size);
     b->size += LA_CHUNK_HEAD + c->size;
@@ -201,9 +202,10 @@ long la_chunk_next(const unsigned char *data, size_t size, struct la_chunk *out)
         return 0;
     if (size < LA_CHUNK_HEAD)
         return PHX_EPROTO;
-    out->rank = chunk_get(data);
-    stream = chunk_get(data + 4);
-    n = chunk_get(data + 8);
+    out->job = chunk_get(data);
+    out->rank = chunk_get(data + 4);
+    stream = chunk_get(data + 8);
+    n = chunk_get(data + 12);
     if (stream > 2 || n > size - LA_CHUNK_HEAD)
         return PHX_EPROTO;
     out->stream = (int)stream;
@@ -216,8 +218,12 @@ int la_label(struct la_queue *out, const struct la_chunk *c)
 {
     const unsigned char *data = c->data, *end;
     size_t size = c->size, n;
-    char label[24];
-    int width = snprintf(label, sizeof label, "[%lu] ", (unsigned long)c->rank), err = 0;
+    char label[40], job[16] = "";
+    int width, err = 0;
+
+    if (c->job > 0)
+        snprintf(job, sizeof job, "%lu.", (unsigned long)c->job);
+    width = snprintf(label, sizeof label, "[%s%lu] ", job, (unsigned long)c->rank);
 
     while (size > 0 && err == 0) {
         end = (const unsigned char *)memchr(data, '\n', size);

@@ -42,19 +42,21 @@ int la_lines_end(struct la_lines *l, la_lines_fn fn, void *ctx); /* no more come
 /* ---- Chunks -------------------------------------------------------------------------------------- */
 
 struct la_chunk {
+    uint32_t job; /* 0: the first, else that of a spawn, by its number */
     uint32_t rank;
     int stream; /* 1 or 2; of input 0 */
     const unsigned char *data;
     size_t size;
 };
 
-#define LA_CHUNK_HEAD 12
+#define LA_CHUNK_HEAD 16
 
 int la_chunk_add(struct la_queue *b, const struct la_chunk *c); /* 0, PHX_ENOMEM */
 /* The first one of data: how many bytes it takes, 0: there is none, PHX_EPROTO. */
 long la_chunk_next(const unsigned char *data, size_t size, struct la_chunk *out);
 
-/* Each line of a chunk with "[rank] " before it, and a newline behind where the chunk's last has none. */
+/* Each line of a chunk with "[rank] " before it, or "[job.rank] " if a spawn made the job, and a newline
+ * behind where the chunk's last has none. */
 int la_label(struct la_queue *out, const struct la_chunk *c); /* 0, PHX_ENOMEM */
 
 /* The name of an output file: %r the rank, %h the host, %% a per cent sign, anything else as it is. 0, or

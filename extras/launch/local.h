@@ -1,11 +1,14 @@
 /* local.h - what the files of the agent share: its state, and who calls whom. */
 
-/* agent.c runs the loop; agent_event.c tells the launcher what happens here; agent_tree.c joins tree, engine,
- * flow and ranks; agent_node.c is the Phoenix node; agent_join.c finds another parent. */
+/* agent.c runs the loop; agent_event.c tells the launcher what happens here; agent_job.c has the jobs, each
+ * with its ranks and their engine; agent_tree.c joins tree, flow and jobs; agent_spawn.c carries spawns and
+ * the jobs that come of them; agent_node.c is the Phoenix node; agent_join.c finds another parent. */
 #ifndef LA_LOCAL_H
 #define LA_LOCAL_H
 
 #include "agent.h"
+#include "names.h"
+#include "step.h"
 
 #define LOCAL_EXITS 64
 
@@ -26,14 +29,35 @@ struct local_exits {
     int32_t value;
 };
 
+/* What this host has of a job. */
+struct local_job {
+    struct local_job *next;
+    struct la_local *of;
+    uint32_t number;    /* 0: the first, else in the order of spawns */
+    struct la_job *job; /* of a spawn it is `own` */
+    struct la_job own;
+    char *spawner;      /* kvsname of the job that spawned it, or NULL */
+    struct la_ranks *ranks;
+    struct local_exits exits[LOCAL_EXITS];
+    size_t exits_count;
+    uint64_t exits_due; /* UINT64_MAX: none waits */
+    uint32_t gone_rank; /* one that others may wait for in vain */
+    int said_init, said_ready, said_stuck, someone_gone;
+    int forgotten; /* all its ranks everywhere have ended */
+};
+
 struct la_local {
     struct la_job *job;
     struct la_procs *procs;
+    const struct la_cargo *cargo;
     struct la_watch *watch;
     struct la_start *start;
+    struct la_step *step; /* the launcher's, if srun starts the agents; or NULL */
     struct la_tree *tree;
     struct la_flow *flow;
-    struct la_ranks *ranks;
+    struct local_job *jobs; /* in the order of their numbers */
+    uint32_t jobs_seen;
+    struct la_queue coming;  /* a spawned job whose last piece has not come */
     phx *node;
     struct la_root_ops root;
     struct local_neighbour *near; /* the children, then the parent */
@@ -42,45 +66,52 @@ struct la_local {
     struct local_ancestor *ancestors; /* the parent that started this agent first */
     uint32_t ancestors_count, sought; /* sought: how many of them are being dialled */
     uint64_t seek_at; /* UINT64_MAX: nobody is sought */
-    struct la_queue events; /* type, size, bytes: not yet taken by the tree */
-    struct local_exits exits[LOCAL_EXITS];
-    size_t exits_count;
-    uint64_t exits_due; /* UINT64_MAX: none waits */
+    uint64_t link_by; /* the parent, which was dialled, is waited for until then */
+    struct la_queue events; /* to, type, size, bytes: not yet taken by the tree; up, of the launcher down */
+    struct local_spawn *spawns; /* the launcher's: those whose last piece has not come */
     uint64_t now, go_at;
-    uint32_t gone_rank; /* one that others may wait for in vain */
     int flushing; /* events are being handed to the tree */
     int signals_fd, node_ready;
     int ending, orphan, over, killed;
-    int said_init, said_ready, said_stuck, someone_gone;
-    struct la_agent_names *names; /* NULL until the first question */
+    struct la_names *names; /* the launcher's; NULL until the first question */
 };
 
 /* agent_event.c */
 uint32_t la_agent_get32(const unsigned char *in);
 void la_agent_put32(unsigned char *out, uint32_t v);
 void la_agent_end(struct la_local *l, int now);
-void la_agent_ended(void *ctx, const struct la_end *end);
 void la_agent_flush_events(struct la_local *l);
-void la_agent_flush_exits(struct la_local *l);
 void la_agent_go(struct la_local *l);
 void la_agent_orphan(struct la_local *l);
-void la_agent_said(void *ctx, uint32_t rank, int finalize);
+void la_agent_post(struct la_local *l, uint32_t to, uint32_t type, const void *data, size_t size);
+void la_agent_raise(struct la_local *l, uint32_t type, const void *data, size_t size);
 void la_agent_tell(struct la_local *l, uint32_t type, uint32_t rank, int32_t value, const char *text);
 void la_agent_up(struct la_local *l, uint32_t type, const struct la_event *e);
 
+/* agent_job.c */
+int la_agent_make_job(struct la_local *l, struct local_job *j); /* with ranks and engine; 0, or an error */
+void la_agent_free_job(struct local_job *j);
+struct local_job *la_agent_job(const struct la_local *l, uint32_t number); /* NULL: there is no such job */
+struct local_job *la_agent_job_of_id(const struct la_local *l, uint32_t id);
+void la_agent_step_jobs(struct la_local *l);
+int la_agent_jobs_over(const struct la_local *l); /* no process is left, and all they wrote has been given */
+
 /* agent_tree.c */
-void la_agent_check_stuck(struct la_local *l);
 int la_agent_make_flow(struct la_local *l);
-int la_agent_make_ranks(struct la_local *l);
 int la_agent_make_tree(struct la_local *l);
+void la_agent_differ(struct local_job *j, const struct la_coll *a, const struct la_coll *b);
+
+/* agent_spawn.c */
+void la_agent_ask_spawn(struct local_job *j, const struct la_spawn *s, uint64_t token);
+void la_agent_spawn_came(struct la_local *l, uint32_t from, int last, const void *data, size_t size);
+void la_agent_job_came(struct la_local *l, int last, const void *data, size_t size);
+void la_agent_free_spawns(struct la_local *l);
 
 /* agent_names.c */
-void la_agent_ask_name(struct la_local *l, enum la_naming what, const char *service, const char *port,
+void la_agent_ask_name(struct local_job *j, enum la_naming what, const char *service, const char *port,
                        uint64_t token);
 void la_agent_name_asked(struct la_local *l, uint32_t from, const void *question, size_t size);
 void la_agent_named(struct la_local *l, const void *data, size_t size);
-void la_agent_flush_names(struct la_local *l);
-void la_agent_free_names(struct la_local *l);
 
 /* agent_node.c */
 int la_agent_make_node(struct la_local *l);
@@ -93,6 +124,7 @@ void la_agent_seek(struct la_local *l);
 void la_agent_step_seek(struct la_local *l);
 int la_agent_found(struct la_local *l, uint32_t agent);
 int la_agent_adopted(struct la_local *l, uint32_t agent);
+void la_agent_linked_up(struct la_local *l); /* there is a link with the parent that was dialled */
 
 /* agent.c */
 uint32_t la_agent_children(const struct la_local *l);

@@ -409,6 +409,16 @@ static int fill_directory(struct work *w)
     return dir != NULL ? 0 : PHX_ENOMEM;
 }
 
+static int is_again(const struct la_hosts *h, uint32_t at)
+{
+    uint32_t i;
+
+    for (i = 0; i < at; i++)
+        if (strcmp(h->list[i].name, h->list[at].name) == 0)
+            return 1;
+    return 0;
+}
+
 static int choose_starter(struct work *w)
 {
     uint32_t i;
@@ -417,7 +427,11 @@ static int choose_starter(struct work *w)
     if (w->args.starter < 0)
         w->o->job.starter = w->in_slurm && w->args.ssh == NULL && !w->args.copy ? LA_SRUN : LA_SSH;
     for (i = 0; w->o->job.starter == LA_SRUN && i < w->hosts.count; i++)
-        if (w->hosts.list[i].via != NULL) {
+        if (is_again(&w->hosts, i)) {
+            snprintf(w->why, LA_TEXT, "%.100s is named twice, and srun starts one agent on a host",
+                     w->hosts.list[i].name);
+            return PHX_EINVAL;
+        } else if (w->hosts.list[i].via != NULL) {
             snprintf(w->why, LA_TEXT, "%.100s: srun starts no host behind a gateway; say --start ssh",
                      w->hosts.list[i].name);
             return PHX_EINVAL;
@@ -440,7 +454,7 @@ static void fill_settings(struct work *w)
     job->agent = a->agent;
     job->out_pattern = a->out_pattern;
     job->err_pattern = a->err_pattern;
-    w->o->stage = a->stage;
+    w->o->job.stage = a->stage;
     a->ssh = a->agent = a->out_pattern = a->err_pattern = a->stage = NULL;
     job->pmi = a->pmi;
     job->stdin_to = a->stdin_to >= 0 ? a->stdin_to : a->each ? LA_STDIN_NONE : LA_STDIN_RANK;
@@ -458,7 +472,7 @@ static void fill_settings(struct work *w)
     memcpy(job->detect_us, a->detect_us, sizeof job->detect_us);
     w->o->timeout_us = or_else(a->timeout_us, 0);
     w->o->json = a->json;
-    w->o->copy = a->copy;
+    w->o->job.copy = a->copy;
 }
 
 static void add_warning(struct work *w, const char *line)
@@ -569,6 +583,5 @@ void la_options_free(struct la_options *o)
     la_job_free(&o->job);
     la_text_list_free(&o->warnings);
     free(o->print);
-    free(o->stage);
     memset(o, 0, sizeof *o);
 }

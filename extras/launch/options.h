@@ -18,8 +18,6 @@ struct la_options {
     char *print;         /* --help, --version, --dry-run: to print, status 0, and nothing is started */
     int json;            /* --json: results (of -k and of --dry-run) as JSON */
     uint64_t timeout_us; /* --timeout; 0: none. Status LA_STATUS_TIMEOUT */
-    char *stage;         /* --stage: a file that goes to each host, or NULL */
-    int copy;            /* --copy: the agent goes to each host through its starter */
 };
 
 /* argv and environ as main has them. 0; PHX_EINVAL and one line in why (without "phxrun: " before it): status

@@ -5,6 +5,7 @@
 #include "agent.h"
 #include "launcher.h"
 #include "status.h"
+#include "step.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -45,10 +46,7 @@ static int main_launch(int argc, char **argv, const char *self)
         fprintf(stderr, "phxrun: %s\n", o.warnings.at[i]);
     if (o.print != NULL)
         status = fputs(o.print, stdout) == EOF || fflush(stdout) != 0 ? LA_STATUS_ERROR : 0;
-    else if (o.copy || o.stage != NULL) { /* nothing carries files to hosts, so nobody may believe it */
-        fprintf(stderr, "phxrun: --copy and --stage are not available in this version\n");
-        status = LA_STATUS_USAGE;
-    } else
+    else
         status = la_launch(&o, self);
     la_options_free(&o);
     return status;
@@ -60,6 +58,8 @@ int main(int argc, char **argv)
 
     main_self(argc > 0 ? argv[0] : "phxrun", self, sizeof self);
     if (argc > 1 && strcmp(argv[1], LA_START_AS_AGENT) == 0)
-        return la_agent_main(self);
+        return la_agent_main(self, argc > 2 ? argv[2] : NULL);
+    if (argc > 1 && strcmp(argv[1], LA_STEP_AS_AGENT) == 0)
+        return la_step_main(self);
     return main_launch(argc, argv, self);
 }

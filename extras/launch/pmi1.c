@@ -627,7 +627,7 @@ static int64_t take_block(struct la_engine *e, struct la_client *c, char *data, 
 
     if (memchr(data, 0, size) != NULL)
         return la_engine_garbage(e, c, "PMI: a NUL in a spawn");
-    while ((lf = memchr(at, '\n', size - (size_t)(at - data))) != NULL) {
+    while ((lf = memchr(at, '\n', size - (size_t)(at - data))) != NULL && lf - data <= BLOCK_MOST) {
         if (lf - at == 6 && memcmp(at, "endcmd", 6) == 0) {
             *at = '\0';
             err = obey_block(e, c, first, lines, (size_t)(lf - data));

@@ -38,9 +38,11 @@
 #define PROC_SIGNALS 64  /* signal numbers that are looked at; higher ones need no reset */
 #define PROC_CLOSE 65536 /* descriptors that a guard closes where the system does not list them */
 
-/* What the guard is told: a group begins, is over, or all is over. */
+/* What the guard is told: a group begins or is over; or four more bytes of the path of what is to be removed,
+ * the last of which has a NUL. */
+enum proc_what { WORD_OVER, WORD_BEGINS, WORD_PATH };
 struct proc_word {
-    int32_t pid, begins;
+    int32_t pid, what;
 };
 
 struct proc_group {
@@ -57,6 +59,7 @@ struct la_procs {
     struct proc_group *groups;
     int groups_count, capacity;
     int orphans; /* groups whose leader is collected and that had members then */
+    char litter[LA_LITTER]; /* "": none */
 };
 
 /* ---- Descriptors --------------------------------------------------------------------------------- */
@@ -154,37 +157,65 @@ static void guard_close_others(int mine)
     closedir(d);
 }
 
-static void guard_note(pid_t **pids, size_t *count, size_t *capacity, const struct proc_word *w)
+struct guard {
+    pid_t *pids;
+    size_t count, capacity;
+    char litter[LA_LITTER];
+    size_t litter_size;
+};
+
+static void guard_note(struct guard *g, const struct proc_word *w)
 {
     size_t i;
     pid_t *more;
 
-    for (i = 0; i < *count; i++)
-        if ((*pids)[i] == w->pid)
+    for (i = 0; i < g->count; i++)
+        if (g->pids[i] == w->pid)
             break;
-    if (!w->begins && i < *count)
-        (*pids)[i] = (*pids)[--*count];
-    if (!w->begins || i < *count)
+    if (w->what == WORD_OVER && i < g->count)
+        g->pids[i] = g->pids[--g->count];
+    if (w->what == WORD_OVER || i < g->count)
         return;
-    if (*count == *capacity) {
-        more = (pid_t *)realloc(*pids, (*capacity + 256) * sizeof *more);
+    if (g->count == g->capacity) {
+        more = (pid_t *)realloc(g->pids, (g->capacity + 256) * sizeof *more);
         if (more == NULL) { /* better dead than without a guard */
             (void)kill(-w->pid, SIGKILL);
             return;
         }
-        *pids = more;
-        *capacity += 256;
+        g->pids = more;
+        g->capacity += 256;
     }
-    (*pids)[(*count)++] = w->pid;
+    g->pids[g->count++] = w->pid;
+}
+
+static void guard_note_path(struct guard *g, const struct proc_word *w)
+{
+    if (g->litter_size + sizeof w->pid > sizeof g->litter)
+        return;
+    memcpy(g->litter + g->litter_size, &w->pid, sizeof w->pid);
+    g->litter_size += sizeof w->pid;
+}
+
+/* The file and its folder. */
+static void proc_remove(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash == NULL)
+        return;
+    (void)unlink(path);
+    *slash = '\0';
+    (void)rmdir(path);
 }
 
 static void guard_run(int fd)
 {
     struct proc_word words[64];
-    pid_t *pids = NULL;
-    size_t count = 0, capacity = 0, have = 0, i;
+    struct guard g;
+    size_t have = 0, i;
     ssize_t n;
 
+    memset(&g, 0, sizeof g);
     for (;;) {
         n = read(fd, (char *)words + have, sizeof words - have);
         if (n < 0 && errno == EINTR)
@@ -193,12 +224,17 @@ static void guard_run(int fd)
             break;
         have += (size_t)n;
         for (i = 0; i < have / sizeof words[0]; i++)
-            guard_note(&pids, &count, &capacity, &words[i]);
+            if (words[i].what == WORD_PATH)
+                guard_note_path(&g, &words[i]);
+            else
+                guard_note(&g, &words[i]);
         memmove(words, (char *)words + i * sizeof words[0], have - i * sizeof words[0]);
         have -= i * sizeof words[0];
     }
-    for (i = 0; i < count; i++)
-        (void)kill(-pids[i], SIGKILL);
+    for (i = 0; i < g.count; i++)
+        (void)kill(-g.pids[i], SIGKILL);
+    if (g.litter_size > 0)
+        proc_remove(g.litter);
     _exit(0);
 }
 
@@ -217,17 +253,28 @@ static void guard_child(int fd)
     guard_run(fd);
 }
 
-static int guard_tell(const struct la_procs *p, pid_t pid, int begins)
+static int guard_tell(const struct la_procs *p, pid_t pid, enum proc_what what)
 {
     struct proc_word w;
     ssize_t n;
 
     w.pid = (int32_t)pid;
-    w.begins = begins;
+    w.what = what;
     do
         n = write(p->guard_fd, &w, sizeof w);
     while (n < 0 && errno == EINTR);
     return n == (ssize_t)sizeof w ? 0 : n < 0 ? errno : EAGAIN;
+}
+
+static void guard_tell_litter(const struct la_procs *p)
+{
+    size_t i, n = p->litter[0] != '\0' ? strlen(p->litter) + 1 : 0;
+    int32_t four;
+
+    for (i = 0; i < n; i += sizeof four) { /* behind its end there are NULs, or the array's end */
+        memcpy(&four, p->litter + i, sizeof four);
+        (void)guard_tell(p, four, WORD_PATH);
+    }
 }
 
 static int guard_start(struct la_procs *p)
@@ -254,8 +301,15 @@ static int guard_start(struct la_procs *p)
     p->guard_fd = ends[1];
     for (i = 0; i < p->groups_count; i++)
         if (p->groups[i].guarded)
-            (void)guard_tell(p, p->groups[i].pid, 1);
+            (void)guard_tell(p, p->groups[i].pid, WORD_BEGINS);
+    guard_tell_litter(p);
     return 0;
+}
+
+void la_procs_litter(struct la_procs *p, const char *path)
+{
+    snprintf(p->litter, sizeof p->litter, "%s", path);
+    guard_tell_litter(p);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
@@ -320,6 +374,7 @@ void la_procs_free(struct la_procs *p)
     if (p == NULL)
         return;
     la_procs_signal(p, SIGKILL);
+    proc_remove(p->litter);
     if (p->guard > 0) { /* what it is there for has just been done */
         (void)kill(p->guard, SIGKILL);
         proc_wait(p->guard);
@@ -385,7 +440,7 @@ static void proc_child_guard(const struct la_procs *p, const struct la_exec *x, 
 #endif
     if (getppid() != p->self) /* it died before that call */
         _exit(127);
-    errno = guard_tell(p, getpid(), 1);
+    errno = guard_tell(p, getpid(), WORD_BEGINS);
     if (errno != 0)
         proc_fail(fd, LA_EXEC_FORK);
 }
@@ -457,7 +512,7 @@ static int proc_room(struct la_procs *p)
 static void proc_forget(struct la_procs *p, int i)
 {
     if (p->groups[i].guarded)
-        (void)guard_tell(p, p->groups[i].pid, 0);
+        (void)guard_tell(p, p->groups[i].pid, WORD_OVER);
     p->orphans -= p->groups[i].collected;
     p->groups[i] = p->groups[--p->groups_count];
 }
@@ -500,7 +555,7 @@ int la_proc_start(struct la_procs *p, const struct la_exec *x, pid_t *pid, enum 
     if (err == 0 && proc_outcome(ends[0], &f)) {
         proc_wait(*pid);
         if (x->guarded)
-            (void)guard_tell(p, *pid, 0);
+            (void)guard_tell(p, *pid, WORD_OVER);
         *stage = (enum la_exec_stage)f.stage;
         err = f.error != 0 ? f.error : EIO;
     }

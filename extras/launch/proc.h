@@ -51,6 +51,10 @@ void la_procs_collect(struct la_procs *p, void (*fn)(void *ctx, pid_t pid, int s
 void la_proc_signal(const struct la_procs *p, pid_t pid, int number);
 void la_procs_signal(const struct la_procs *p, int number);
 
+/* A file that is removed, and its folder, when this process ends, however that comes about. One at most. */
+#define LA_LITTER 1024 /* bytes of its path */
+void la_procs_litter(struct la_procs *p, const char *path);
+
 /* How many groups may have members. */
 int la_procs_left(const struct la_procs *p);
 

@@ -10,13 +10,12 @@
  * them. */
 #define _POSIX_C_SOURCE 200809L
 #include "ranks.h"
-#include "environ.h"
+#include "programs.h"
 #include "../../phoenix.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -65,15 +64,6 @@ struct ranks_proc {
     uint64_t linger; /* 0: none */
 };
 
-/* A program, ready to be started. */
-struct ranks_program {
-    char path[PATH_MAX];
-    int error; /* of finding it */
-    char **argv; /* with a free place in front */
-    const char *dir;
-    struct la_environ env;
-};
-
 struct la_ranks {
     const struct la_job *job;
     struct la_watch *watch;
@@ -81,8 +71,9 @@ struct la_ranks {
     struct la_ranks_ops ops;
     struct la_engine *engine;
     struct ranks_proc *list;
+    uint32_t number;            /* of the job */
     uint32_t count, next, over; /* next: the first that is not started */
-    struct ranks_program **programs;
+    struct la_ready **programs;
     struct ranks_conn **conns, **clients; /* all; and by their numbers */
     uint32_t conns_count, conns_capacity, clients_capacity, closing;
     int null_fd, listener, port, spawned, ending;
@@ -338,6 +329,7 @@ static int stream_lines(void *ctx, const void *data, size_t size)
     const struct ranks_writer *w = (const struct ranks_writer *)ctx;
     struct la_chunk c;
 
+    c.job = w->proc->of->number;
     c.rank = w->proc->rank;
     c.stream = w->stream;
     c.data = (const unsigned char *)data;
@@ -709,7 +701,7 @@ static void proc_untake(struct ranks_proc *p)
         conn_close(p->conn);
 }
 
-static int proc_exec(struct ranks_proc *p, struct ranks_program *g, const struct ranks_fds *f,
+static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct ranks_fds *f,
                      enum la_exec_stage *stage)
 {
     struct la_ranks *r = p->of;
@@ -742,7 +734,7 @@ static int proc_exec(struct ranks_proc *p, struct ranks_program *g, const struct
 static void proc_start(struct ranks_proc *p)
 {
     struct la_ranks *r = p->of;
-    struct ranks_program *g = r->programs[la_job_program_of(r->job, p->rank)];
+    struct la_ready *g = r->programs[la_job_program_of(r->job, p->rank)];
     enum la_exec_stage stage = LA_EXEC_PROGRAM;
     struct ranks_fds f;
     int err = g->error;
@@ -796,6 +788,11 @@ void la_ranks_step(struct la_ranks *r, uint64_t now_us)
     }
 }
 
+int la_ranks_started(const struct la_ranks *r)
+{
+    return r->next == r->count;
+}
+
 uint64_t la_ranks_deadline(const struct la_ranks *r)
 {
     if (r->closing > 0 || (r->next < r->count && !r->ending))
@@ -830,42 +827,6 @@ static void ranks_said_finalize(void *ctx, uint32_t rank)
     ranks_said((struct la_ranks *)ctx, rank, 1);
 }
 
-static struct ranks_program *program_new(const struct la_job *job, const struct la_program *program)
-{
-    struct ranks_program *g = (struct ranks_program *)calloc(1, sizeof *g);
-    size_t n = 0;
-
-    if (g == NULL)
-        return NULL;
-    while (program->argv[n] != NULL)
-        n++;
-    g->argv = (char **)calloc(n + 2, sizeof *g->argv);
-    if (g->argv == NULL || la_environ_new(&g->env, job, program) != 0) {
-        free(g->argv);
-        free(g);
-        return NULL;
-    }
-    memcpy(g->argv + 1, program->argv, n * sizeof *g->argv);
-    g->dir = program->dir != NULL ? program->dir : job->dir;
-    g->error = n == 0 ? ENOENT : la_proc_find(program->argv[0], g->env.list, g->dir, g->path, sizeof g->path);
-    return g;
-}
-
-static int ranks_programs(struct la_ranks *r)
-{
-    uint32_t i;
-
-    r->programs = (struct ranks_program **)calloc(r->job->programs_count, sizeof *r->programs);
-    if (r->programs == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < r->job->programs_count; i++) {
-        r->programs[i] = program_new(r->job, &r->job->programs[i]);
-        if (r->programs[i] == NULL)
-            return PHX_ENOMEM;
-    }
-    return 0;
-}
-
 static int ranks_list(struct la_ranks *r)
 {
     const struct la_agent *a = &r->job->agents[0];
@@ -882,7 +843,8 @@ static int ranks_list(struct la_ranks *r)
             p->of = r;
             p->rank = a->runs[i].first + j;
             p->out[0].fd = p->out[1].fd = p->in_fd = -1;
-            p->out[0].lines.raw = p->out[1].lines.raw = r->job->size == 1 && !r->job->label;
+            p->out[0].lines.raw = p->out[1].lines.raw
+                = r->number == 0 && r->job->size == 1 && !r->job->label;
         }
     return 0;
 }
@@ -899,52 +861,47 @@ static int ranks_engine(struct la_ranks *r, const char *spawner)
     return la_engine_new(&r->engine, r->job, spawner, &ops);
 }
 
-int la_ranks_new(struct la_ranks **out, const struct la_job *job, const char *spawner, struct la_watch *w,
-                 struct la_procs *p, const struct la_ranks_ops *ops)
+/* What only a host with ranks of the job needs. */
+static int ranks_hands(struct la_ranks *r)
+{
+    int err;
+
+    r->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (r->null_fd < 0)
+        return PHX_EMFILE;
+    r->scratch = (unsigned char *)malloc(RANKS_READ);
+    err = r->scratch == NULL ? PHX_ENOMEM : la_programs_new(&r->programs, r->job);
+    return err == 0 && r->job->pmi != LA_PMI_FD ? port_open(r) : err;
+}
+
+int la_ranks_new(struct la_ranks **out, const struct la_job *job, uint32_t number, const char *spawner,
+                 struct la_watch *w, struct la_procs *p, const struct la_ranks_ops *ops)
 {
     struct la_ranks *r = (struct la_ranks *)calloc(1, sizeof *r);
-    int err = PHX_ENOMEM;
+    int err;
 
     *out = NULL;
     if (r == NULL)
-        return err;
+        return PHX_ENOMEM;
     r->job = job;
+    r->number = number;
     r->watch = w;
     r->procs = p;
     r->ops = *ops;
     r->spawned = spawner != NULL;
-    r->listener = -1;
+    r->listener = r->null_fd = -1;
     r->kill_at = r->linger = UINT64_MAX;
-    r->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    r->scratch = (unsigned char *)malloc(RANKS_READ);
-    if (r->null_fd < 0)
-        err = PHX_EMFILE;
-    else if (r->scratch != NULL)
-        err = ranks_list(r);
-    if (err == 0)
-        err = ranks_programs(r);
+    err = ranks_list(r);
     if (err == 0)
         err = ranks_engine(r, spawner);
-    if (err == 0 && r->count > 0 && job->pmi != LA_PMI_FD)
-        err = port_open(r);
+    if (err == 0 && r->count > 0)
+        err = ranks_hands(r);
     if (err != 0) {
         la_ranks_free(r);
         return err;
     }
     *out = r;
     return 0;
-}
-
-static void ranks_free_programs(struct la_ranks *r)
-{
-    uint32_t i;
-
-    for (i = 0; r->programs != NULL && i < r->job->programs_count && r->programs[i] != NULL; i++) {
-        la_environ_free(&r->programs[i]->env);
-        free(r->programs[i]->argv);
-        free(r->programs[i]);
-    }
-    free(r->programs);
 }
 
 void la_ranks_free(struct la_ranks *r)
@@ -970,7 +927,7 @@ void la_ranks_free(struct la_ranks *r)
         close(r->listener);
     }
     la_engine_free(r->engine);
-    ranks_free_programs(r);
+    la_programs_free(r->programs, r->job->programs_count);
     close_if(r->null_fd);
     free(r->conns);
     free(r->clients);

@@ -34,10 +34,10 @@ struct la_ranks_ops {
     struct la_engine_ops engine;
 };
 
-/* job stays the caller's: its agents[0] says which ranks. spawner: as in la_engine_new.
- * 0, PHX_ENOMEM, PHX_EMFILE. */
-int la_ranks_new(struct la_ranks **out, const struct la_job *job, const char *spawner, struct la_watch *w,
-                 struct la_procs *p, const struct la_ranks_ops *ops);
+/* job stays the caller's: its agents[0] says which ranks. number: of the job, in chunks of output. spawner:
+ * as in la_engine_new. 0, PHX_ENOMEM, PHX_EMFILE. */
+int la_ranks_new(struct la_ranks **out, const struct la_job *job, uint32_t number, const char *spawner,
+                 struct la_watch *w, struct la_procs *p, const struct la_ranks_ops *ops);
 void la_ranks_free(struct la_ranks *r);
 struct la_engine *la_ranks_engine(struct la_ranks *r);
 void *la_ranks_owner(const struct la_ranks *r);
@@ -45,6 +45,7 @@ void *la_ranks_owner(const struct la_ranks *r);
 /* Starts some of those that are not started yet; each step does a bit, so that the loop goes on. */
 void la_ranks_step(struct la_ranks *r, uint64_t now_us);
 uint64_t la_ranks_deadline(const struct la_ranks *r);
+int la_ranks_started(const struct la_ranks *r); /* each was started, or never will be */
 
 int la_ranks_exited(struct la_ranks *r, pid_t pid, int status); /* 1: it was one of these */
 void la_ranks_room(struct la_ranks *r); /* there is room for output again */

@@ -89,14 +89,68 @@ void la_spawn_free(struct la_spawn_owned *s)
     memset(s, 0, sizeof *s);
 }
 
+int la_spawn_put_job(const struct la_job *job, const char *spawner, char **preput, unsigned char **out,
+                     size_t *size)
+{
+    struct la_text t = { 0 };
+    unsigned char *bytes;
+    size_t length;
+    int err = la_job_encode(job, job->first, &bytes, &length);
+
+    *out = NULL;
+    *size = 0;
+    if (err != 0)
+        return err;
+    la_bytes_put_string(&t, spawner);
+    la_bytes_put_strings(&t, preput);
+    la_text_add(&t, (const char *)bytes, length);
+    free(bytes);
+    if (t.failed) {
+        la_text_free(&t);
+        return PHX_ENOMEM;
+    }
+    *out = (unsigned char *)t.at;
+    *size = t.size;
+    return 0;
+}
+
+int la_spawn_take_job(struct la_job *out, char **spawner, char ***preput, uint32_t self,
+                      const unsigned char *data, size_t size)
+{
+    struct la_bytes r = { NULL, 0, 0 };
+    int err;
+
+    memset(out, 0, sizeof *out);
+    r.at = data;
+    r.left = size;
+    *spawner = la_bytes_needed(&r);
+    *preput = la_bytes_strings(&r);
+    if (!is_paired(*preput))
+        la_bytes_fail(&r, PHX_EPROTO);
+    err = r.result != 0 ? r.result : la_job_decode(out, r.at, r.left);
+    if (err == 0 && (self < out->first || self - out->first >= out->agents_count))
+        err = PHX_EPROTO;
+    if (err == 0) {
+        la_job_cut(out, self);
+        return 0;
+    }
+    la_job_free(out);
+    la_text_list_drop(*preput);
+    free(*spawner);
+    *spawner = NULL;
+    *preput = NULL;
+    return err;
+}
+
 /* ---- Places ------------------------------------------------------------------------------------ */
 
-/* Ranks so far and their agents. next: the host that is next where none is named, as its node's number. */
+/* Ranks so far and their agents. next: the host that is next where none is named, as its place in by_node. */
 struct spread {
     const struct la_job *running;
-    uint32_t *by_node; /* the agent of each node of the running job */
+    const unsigned char *gone;
+    uint32_t *by_node; /* the agents of the running job that have ranks, in the order of their nodes */
     uint32_t *at;      /* the agent of each rank */
-    uint32_t ranks, next;
+    uint32_t ranks, next, nodes;
     char *why;
 };
 
@@ -112,18 +166,23 @@ static const char *info(const struct la_spawn_block *b, const char *key)
 
 static void fill_by_node(struct spread *s)
 {
-    uint32_t i;
+    uint32_t i, node;
 
+    for (i = 0; i < s->running->nodes; i++)
+        s->by_node[i] = LA_NONE;
     for (i = 0; i < s->running->agents_count; i++)
-        if (s->running->agents[i].node != LA_NONE)
+        if (s->running->agents[i].node != LA_NONE && (s->gone == NULL || !s->gone[i]))
             s->by_node[s->running->agents[i].node] = i;
+    for (node = 0; node < s->running->nodes; node++)
+        if (s->by_node[node] != LA_NONE)
+            s->by_node[s->nodes++] = s->by_node[node];
 }
 
 static void spread_over_all(struct spread *s, uint32_t ranks)
 {
     for (; ranks > 0; ranks--) {
         s->at[s->ranks++] = s->by_node[s->next];
-        s->next = s->next + 1 < s->running->nodes ? s->next + 1 : 0;
+        s->next = s->next + 1 < s->nodes ? s->next + 1 : 0;
     }
 }
 
@@ -134,7 +193,7 @@ static int find_agents(struct spread *s, const struct la_hosts *h, uint32_t *age
 
     for (i = 0; i < h->count; i++) {
         for (k = 0; k < s->running->agents_count; k++)
-            if (strcmp(s->running->agents[k].host, h->list[i].name) == 0)
+            if ((s->gone == NULL || !s->gone[k]) && strcmp(s->running->agents[k].host, h->list[i].name) == 0)
                 break;
         if (k == s->running->agents_count) {
             snprintf(s->why, LA_TEXT, "spawn: the job has no host %.100s", h->list[i].name);
@@ -251,6 +310,7 @@ static int fill_settings(struct la_job *out, const struct la_job *running)
     int failed;
 
     own.kvsname = own.mapping = own.dir = own.ssh = own.agent = own.out_pattern = own.err_pattern = NULL;
+    own.stage = NULL;
     own.env = NULL;
     own.programs = out->programs;
     own.programs_count = out->programs_count;
@@ -262,7 +322,8 @@ static int fill_settings(struct la_job *out, const struct la_job *running)
     own.each = 0;
     *out = own;
     failed = copy(&out->dir, running->dir) | copy(&out->ssh, running->ssh) | copy(&out->agent, running->agent)
-        | copy(&out->out_pattern, running->out_pattern) | copy(&out->err_pattern, running->err_pattern);
+        | copy(&out->out_pattern, running->out_pattern) | copy(&out->err_pattern, running->err_pattern)
+        | copy(&out->stage, running->stage);
     if (running->env != NULL && running->env[0] != NULL) {
         out->env = copy_strings(running->env);
         failed |= out->env == NULL;
@@ -289,13 +350,17 @@ static int spread_all(struct spread *s, const struct la_spawn *spawn)
     if (s->by_node == NULL || s->at == NULL)
         return PHX_ENOMEM;
     fill_by_node(s);
+    if (s->nodes == 0) {
+        snprintf(s->why, LA_TEXT, "spawn: no host is left");
+        return PHX_EINVAL;
+    }
     for (i = 0; i < spawn->blocks_count && err == 0; i++)
         err = spread_block(s, &spawn->blocks[i]);
     return err;
 }
 
-int la_spawn_job(struct la_job *out, const struct la_job *running, const struct la_spawn *s,
-                 char why[LA_TEXT])
+int la_spawn_job(struct la_job *out, const struct la_job *running, const unsigned char *gone,
+                 const struct la_spawn *s, char why[LA_TEXT])
 {
     struct la_place_said said;
     struct spread spread;
@@ -304,6 +369,7 @@ int la_spawn_job(struct la_job *out, const struct la_job *running, const struct 
     memset(out, 0, sizeof *out);
     memset(&spread, 0, sizeof spread);
     spread.running = running;
+    spread.gone = gone;
     spread.why = why;
     why[0] = '\0';
     err = spread_all(&spread, s);

@@ -2,6 +2,9 @@
 
 /* One child:
  *
+ *                    COPYING
+ *                     ^   |
+ *                     |   v
  *      WAITING --> LISTENING --> BOOTING --> UP --> LINKED
  *         |            |            |         |        \--> (its process ends) GONE
  *         \------------+------------+---------+--> FAILED, said once --> GONE
@@ -24,9 +27,10 @@ extern char **environ; /* POSIX wants it declared by who uses it */
 #define START_TEXT 1000                /* kept of what a child says on its standard error */
 #define START_FIRST 256                /* bytes of a first line */
 #define START_NOISE ((uint64_t)1 << 20) /* a login shell that says more than this never ends */
+#define START_COPY LA_START_COPY " 1"  /* the protocol's number */
 #define START_END_US ((uint64_t)2000000) /* from TERM to KILL for a starter that is of no more use */
 
-enum start_state { WAITING, LISTENING, BOOTING, UP, LINKED, FAILED, GONE };
+enum start_state { WAITING, LISTENING, COPYING, BOOTING, UP, LINKED, FAILED, GONE };
 
 struct start_child {
     struct la_start *of;
@@ -39,7 +43,8 @@ struct start_child {
     uint64_t noise;
     char first[START_FIRST];
     size_t first_size;
-    struct la_queue boot;
+    struct la_feed boot; /* to be written */
+    int copied;
     char text[START_TEXT + 1];
     size_t text_size;
 };
@@ -47,6 +52,7 @@ struct start_child {
 struct la_start {
     const struct la_job *job;
     char *self;
+    const struct la_cargo *cargo;
     struct la_watch *watch;
     struct la_procs *procs;
     struct la_start_ops ops;
@@ -141,8 +147,8 @@ static void start_close_stream(struct start_child *c)
 
 static void start_leave(struct start_child *c, enum start_state state)
 {
-    int was = c->state == LISTENING || c->state == BOOTING;
-    int is = state == LISTENING || state == BOOTING;
+    int was = c->state > WAITING && c->state < UP;
+    int is = state > WAITING && state < UP;
 
     c->state = state;
     c->of->under_way += (uint32_t)is;
@@ -154,7 +160,7 @@ static void start_fail(struct start_child *c, int status, const char *why)
     c->of->now = phx_now_us();
     start_leave(c, FAILED);
     start_close_stream(c);
-    la_queue_free(&c->boot);
+    la_queue_free(&c->boot.waiting);
     if (c->pid > 0) {
         la_proc_signal(c->of->procs, c->pid, SIGTERM);
         c->deadline = c->of->now + START_END_US;
@@ -181,7 +187,6 @@ static const char *start_program(const struct la_start *s)
 {
     switch (s->job->starter) {
     case LA_FORK: return "its agent";
-    case LA_SRUN: return "srun";
     default: return s->job->ssh != NULL ? s->job->ssh : "ssh";
     }
 }
@@ -213,7 +218,7 @@ int la_start_exited(struct la_start *s, pid_t pid, int status)
         return 0;
     c->pid = 0;
     start_drain_error(c);
-    if (c->state == LISTENING || c->state == BOOTING || c->state == UP) {
+    if (c->state > WAITING && c->state <= UP) {
         start_why(c, status, why, sizeof why);
         start_fail(c, 1, why);
         c->state = GONE;
@@ -228,28 +233,33 @@ int la_start_exited(struct la_start *s, pid_t pid, int status)
 
 /* ---- The stream ---------------------------------------------------------------------------------- */
 
-static void start_send_boot(struct start_child *c)
+static void start_sent(struct start_child *c)
 {
-    int fd;
+    int fd = c->fd;
 
-    while (c->boot.size > 0) {
-        ssize_t n = write(c->fd, la_queue_first(&c->boot), c->boot.size);
-        if (n > 0) {
-            la_queue_take(&c->boot, (size_t)n);
-        } else if (n < 0 && errno == EAGAIN) {
-            la_watch_set(c->of->watch, c->fd, LA_WRITE);
-            return;
-        } else if (n == 0 || errno != EINTR) {
-            start_stream_ended(c);
-            return;
-        }
+    if (c->state == COPYING) {
+        start_leave(c, LISTENING);
+        la_watch_set(c->of->watch, c->fd, LA_READ);
+        return;
     }
-    la_queue_free(&c->boot);
     la_watch_drop(c->of->watch, c->fd);
     start_leave(c, UP);
-    fd = c->fd;
     c->fd = -1;
     c->of->ops.up(c->of->ops.ctx, c->number, fd);
+}
+
+static void start_send(struct start_child *c)
+{
+    int state = la_feed_write(&c->boot, c->fd);
+
+    if (state > 0)
+        la_watch_set(c->of->watch, c->fd, LA_WRITE);
+    else if (state == 0)
+        start_sent(c);
+    else if (state == PHX_EIO)
+        start_fail(c, 1, "a file that it should get cannot be read");
+    else
+        start_stream_ended(c);
 }
 
 /* A whole line without its newline: 1 if it is the agent's, 0 if it is noise, -1: another version. */
@@ -265,12 +275,28 @@ static int start_is_first(const char *line, size_t size)
 
 static void start_begin_boot(struct start_child *c)
 {
-    if (c->of->ops.boot(c->of->ops.ctx, c->number, &c->boot) != 0) {
+    const struct la_start *s = c->of;
+    int err = s->ops.boot(s->ops.ctx, c->number, &c->boot.waiting);
+
+    if (err == 0 && s->cargo != NULL)
+        err = la_cargo_feed(s->cargo, &c->boot);
+    if (err != 0) {
         start_fail(c, 1, "no memory for its boot block");
         return;
     }
     start_leave(c, BOOTING);
-    start_send_boot(c);
+    start_send(c);
+}
+
+/* The shell over there is ready to take this program. */
+static void start_begin_copy(struct start_child *c)
+{
+    c->copied = 1;
+    c->boot.file = c->of->cargo->self_fd;
+    c->boot.at = 0;
+    c->boot.size = c->of->cargo->self_size;
+    start_leave(c, COPYING);
+    start_send(c);
 }
 
 static void start_line(struct start_child *c)
@@ -278,7 +304,10 @@ static void start_line(struct start_child *c)
     char why[START_FIRST + 100];
     int is = start_is_first(c->first, c->first_size);
 
-    if (is < 0) {
+    if (!c->copied && c->of->job->copy && c->first_size == sizeof START_COPY - 1
+        && memcmp(c->first, START_COPY, c->first_size) == 0) {
+        start_begin_copy(c);
+    } else if (is < 0) {
         snprintf(why, sizeof why, "another version of phxrun is there: it says \"%.*s\", this is %s %d %s",
                  (int)c->first_size, c->first, LA_START_LINE, LA_START_PROTOCOL, PHX_VERSION);
         start_fail(c, 1, why);
@@ -300,6 +329,8 @@ static void start_listen(struct start_child *c, const char *data, size_t size)
             c->first[c->first_size++] = data[i];
         }
     }
+    if (c->state == COPYING)
+        return;
     c->noise += size;
     if (c->state == LISTENING && c->noise > START_NOISE)
         start_fail(c, 1, "a mebibyte of noise, and no agent");
@@ -314,8 +345,8 @@ static void start_on_stream(void *ctx, int fd, int events)
     ssize_t n;
 
     (void)events;
-    if (c->state == BOOTING) {
-        start_send_boot(c);
+    if (c->state == BOOTING || c->state == COPYING) {
+        start_send(c);
         return;
     }
     n = read(fd, data, sizeof data);
@@ -350,6 +381,14 @@ static int start_quote(const char *word, char *out, size_t size)
     return 0;
 }
 
+/* Takes $1 bytes into a folder of its own, and becomes them; the agent removes both. No quotes of either kind
+ * that some login shell would read otherwise. */
+static const char start_script[]
+    = "umask 077; d=${TMPDIR:-/tmp}/phxrun.$2.$$; c() { rm -rf \"$d\"; }; mkdir \"$d\" || exit 1; trap c 0; "
+      "echo; echo " START_COPY "; head -c $1 > \"$d/phxrun\"; "
+      "if test $(wc -c < \"$d/phxrun\") -eq $1; then chmod 700 \"$d/phxrun\"; "
+      "exec \"$d/phxrun\" " LA_START_AS_AGENT " \"$d\"; fi; exit 1";
+
 #define START_ARGUMENTS 12
 
 struct start_command {
@@ -377,9 +416,15 @@ static int start_command_ssh(const struct la_start *s, const struct la_agent *a,
 
     if (err != 0)
         return err;
-    if (start_quote(s->job->agent != NULL ? s->job->agent : s->self, quoted, sizeof quoted) != 0)
+    if (start_quote(s->job->copy ? start_script : s->job->agent != NULL ? s->job->agent : s->self, quoted,
+                    sizeof quoted) != 0)
         return ENAMETOOLONG;
-    snprintf(k->remote, sizeof k->remote, "exec %s %s", quoted, LA_START_AS_AGENT);
+    if (s->job->copy)
+        snprintf(k->remote, sizeof k->remote, "exec /bin/sh -c %s sh %llu %lx-%lu", quoted,
+                 (unsigned long long)s->cargo->self_size, (unsigned long)s->job->id,
+                 (unsigned long)(a - s->job->agents) + s->job->first);
+    else
+        snprintf(k->remote, sizeof k->remote, "exec %s %s", quoted, LA_START_AS_AGENT);
     k->words[n++] = ssh;
     k->words[n++] = "-x";
     k->words[n++] = "-o";
@@ -391,30 +436,6 @@ static int start_command_ssh(const struct la_start *s, const struct la_agent *a,
     k->words[n++] = a->host;
     k->words[n++] = k->remote;
     k->words[n] = NULL;
-    return 0;
-}
-
-/* One step for each agent: in an allocation srun reaches any host of it from any other. */
-static int start_command_srun(const struct la_start *s, const struct la_agent *a, struct start_command *k)
-{
-    int n, err = la_proc_find("srun", environ, NULL, k->path, sizeof k->path);
-
-    if (err != 0)
-        return err;
-    n = snprintf(k->remote, sizeof k->remote, "--nodelist=%s", a->host);
-    if (n < 0 || (size_t)n >= sizeof k->remote)
-        return ENAMETOOLONG;
-    k->words[1] = "srun";
-    k->words[2] = "--nodes=1";
-    k->words[3] = "--ntasks=1";
-    k->words[4] = k->remote;
-    k->words[5] = "--cpu-bind=none";
-    k->words[6] = "--mpi=none";
-    k->words[7] = "--overlap";
-    k->words[8] = "--kill-on-bad-exit=1";
-    k->words[9] = s->job->agent != NULL ? s->job->agent : s->self;
-    k->words[10] = LA_START_AS_AGENT;
-    k->words[11] = NULL;
     return 0;
 }
 
@@ -480,10 +501,13 @@ static void start_begin(struct start_child *c)
     k.path[0] = '\0';
     c->deadline = s->now + s->job->start_timeout_us;
     start_leave(c, LISTENING);
+    if (s->job->starter == LA_SRUN) { /* srun starts it, and when it knows where, it will dial */
+        c->deadline += s->job->start_timeout_us;
+        start_leave(c, UP);
+        return;
+    }
     if (s->job->starter == LA_FORK)
         err = start_command_fork(s, &k);
-    else if (s->job->starter == LA_SRUN)
-        err = start_command_srun(s, start_agent(s, c->number), &k);
     else
         err = start_command_ssh(s, start_agent(s, c->number), &k);
     if (err == 0)
@@ -498,8 +522,9 @@ static void start_begin(struct start_child *c)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-int la_start_new(struct la_start **out, const struct la_job *job, const char *self, struct la_watch *w,
-                 struct la_procs *p, const struct la_start_ops *ops)
+int la_start_new(struct la_start **out, const struct la_job *job, const char *self,
+                 const struct la_cargo *cargo, struct la_watch *w, struct la_procs *p,
+                 const struct la_start_ops *ops)
 {
     struct la_start *s = (struct la_start *)calloc(1, sizeof *s);
 
@@ -513,6 +538,7 @@ int la_start_new(struct la_start **out, const struct la_job *job, const char *se
     }
     memcpy(s->self, self, strlen(self) + 1);
     s->job = job;
+    s->cargo = cargo;
     s->watch = w;
     s->procs = p;
     s->ops = *ops;
@@ -529,7 +555,7 @@ void la_start_free(struct la_start *s)
     for (i = 0; i < s->children_count; i++) {
         start_close_stream(s->children[i]);
         start_close_error(s->children[i]);
-        la_queue_free(&s->children[i]->boot);
+        la_queue_free(&s->children[i]->boot.waiting);
         free(s->children[i]);
     }
     free(s->children);
@@ -552,7 +578,7 @@ int la_start_host(struct la_start *s, uint32_t number)
     s->children[s->children_count++] = c;
     c->of = s;
     c->number = number;
-    c->fd = c->error_fd = -1;
+    c->fd = c->error_fd = c->boot.file = -1;
     return 0;
 }
 

@@ -5,11 +5,18 @@
  *
  *      phxrun-agent PROTOCOL VERSION
  *
- * is noise of login shells and is skipped. Then it gets its boot block (WIRE.md), and from there on the
- * stream belongs to Phoenix. Up to LA_START_WIDTH are under way at once, each with a time-out of its own. */
+ * is noise of login shells and is skipped. Then it gets its boot block (WIRE.md) and the staged file, and
+ * from there on the stream belongs to Phoenix. With --copy a shell over there says
+ *
+ *      phxrun-copy PROTOCOL
+ *
+ * before, takes this program's file and becomes it. What srun starts (step.h) is only
+ * waited for. Up to LA_START_WIDTH are under way at once, each with a
+ * time-out of its own. */
 #ifndef LA_START_H
 #define LA_START_H
 
+#include "cargo.h"
 #include "job.h"
 #include "lines.h"
 #include "proc.h"
@@ -18,6 +25,7 @@
 #define LA_START_WIDTH 8
 #define LA_START_PROTOCOL 1
 #define LA_START_LINE "phxrun-agent"
+#define LA_START_COPY "phxrun-copy"
 #define LA_START_AS_AGENT "--as-agent" /* the first argument of an agent */
 #define LA_BOOT_MOST (256u << 20)
 
@@ -36,9 +44,10 @@ struct la_start_ops {
     void (*ended)(void *ctx, uint32_t number, int status, const char *text);
 };
 
-/* job stays the caller's. self: the path of this program. */
-int la_start_new(struct la_start **out, const struct la_job *job, const char *self, struct la_watch *w,
-                 struct la_procs *p, const struct la_start_ops *ops); /* 0, PHX_ENOMEM, PHX_EMFILE */
+/* job and cargo stay the caller's. self: the path of this program. 0, PHX_ENOMEM, PHX_EMFILE. */
+int la_start_new(struct la_start **out, const struct la_job *job, const char *self,
+                 const struct la_cargo *cargo, struct la_watch *w, struct la_procs *p,
+                 const struct la_start_ops *ops);
 void la_start_free(struct la_start *s);
 
 int la_start_host(struct la_start *s, uint32_t number); /* an agent of the job's slice; 0, PHX_ENOMEM */

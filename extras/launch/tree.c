@@ -2,8 +2,8 @@
 
 /* An edge is one neighbour. What its sender may have under way has a bound (the window): the receiver gives
  * credit back when what came has been passed on, and gives none while too much waits here. So a slow agent
- * stops those behind it, and nobody's memory grows. A single message may be larger than the window if nothing
- * else is under way.
+ * stops those behind it, and nobody's memory grows. A single message may be larger than the window if less
+ * than half of that is under way.
  *
  * Every call changes the state and then runs the tree: events first, since what was put before an operation
  * must arrive before it; then operations; then credit; until nothing can be done any more. Calls from inside
@@ -81,9 +81,10 @@ static int tree_is_windowed(uint32_t type)
     return type != TREE_CREDIT && type != TREE_JOIN && type != TREE_REJOIN && type != TREE_CUT;
 }
 
+/* The receiver owes less than half a window for as long as it likes. */
 static int tree_has_room(const struct tree_edge *e, size_t size)
 {
-    return !e->blocked && (e->in_flight == 0 || e->in_flight + size <= e->window);
+    return !e->blocked && (e->in_flight < e->window / 2 || e->in_flight + size <= e->window);
 }
 
 int la_tree_can_send(const struct tree_edge *e, size_t size)

@@ -46,7 +46,7 @@ static int spawn(const struct la_job *running)
     char why[LA_TEXT];
     struct la_job job;
     size_t size = 0;
-    int err = la_spawn_job(&job, running, &s, why);
+    int err = la_spawn_job(&job, running, NULL, &s, why);
 
     la_job_free(&job);
     if (err == 0)

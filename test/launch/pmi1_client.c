@@ -7,7 +7,10 @@
  *      init   nothing between init and finalize
  *      names  publishes a name, looks it up, takes it back
  *      spawn  rank 0 starts count processes "child" and two "child2" of this program as one job; a child
- *             finds what the parent put before it, and does what all does
+ *             finds what the parent put before it, and does what all does. From the environment: SPAWN_TIMES
+ *             such jobs, one after the other; of SPAWN_PROGRAM instead; on the hosts SPAWN_HOST; SPAWN_SIZE
+ *             bytes of a value that the parent puts; SPAWN_END is the children's end; SPAWN_REFUSED is what
+ *             the answer says of a spawn that must fail
  *      count  rounds of put, barrier, get: 1
  *      size   bytes of a value: 20
  *      end    "finalize"; or "exit:N", "abort:N", "hang", "kill" by the rank named in PMI1_RANK, or by all
@@ -220,27 +223,46 @@ static void names(void)
     find(line, "info=fail rc=1");
 }
 
+static const char *word_in(const char *name, const char *missing)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? missing : text;
+}
+
 static void spawn_block(const char *self, int number, int ranks, const char *word)
 {
-    char text[1024];
+    int size = number_in("SPAWN_SIZE", 1);
+    char *text = malloc((size_t)size + 2048);
 
-    snprintf(text, sizeof text,
-             "mcmd=spawn\nnprocs=%d\nexecname=%s\ntotspawns=2\nspawnssofar=%d\narg1=%s\narg2=1\nargcnt=2\n"
-             "preput_num=1\npreput_key_0=PARENT\npreput_val_0=a=b;c\ninfo_num=1\ninfo_key_0=unknown\n"
-             "info_val_0=ignored\nendcmd\n",
-             ranks, self, number, word);
+    if (text == NULL)
+        fail("malloc", "");
+    sprintf(text,
+            "mcmd=spawn\nnprocs=%d\nexecname=%.500s\ntotspawns=2\nspawnssofar=%d\narg1=%s\narg2=1\n"
+            "arg3=20\narg4=%.100s\nargcnt=4\npreput_num=2\npreput_key_0=PARENT\n"
+            "preput_val_0=a=b;c\npreput_key_1=LONG\n"
+            "preput_val_1=%0*d\ninfo_num=1\ninfo_key_0=%s\ninfo_val_0=%.100s\nendcmd\n",
+            ranks, word_in("SPAWN_PROGRAM", self), number, word, word_in("SPAWN_END", "finalize"), size, 7,
+            getenv("SPAWN_HOST") != NULL ? "host" : "unknown", word_in("SPAWN_HOST", "ignored"));
     write_all(text, strlen(text));
+    free(text);
 }
 
 static void spawn(const char *self, int count)
 {
+    const char *refused = getenv("SPAWN_REFUSED");
     char line[1024];
+    int i;
 
-    spawn_block(self, 1, count, "child");
-    spawn_block(self, 2, 2, "child2");
-    read_line(line);
-    if (strncmp(line, "cmd=spawn_result rc=0", 21) != 0)
-        fail("spawn", line);
+    for (i = 0; i < number_in("SPAWN_TIMES", 1); i++) {
+        spawn_block(self, 1, count, "child");
+        spawn_block(self, 2, 2, "child2");
+        read_line(line);
+        if (refused != NULL && strstr(line, "rc=-1") != NULL && strstr(line, refused) != NULL)
+            continue;
+        if (refused != NULL || strncmp(line, "cmd=spawn_result rc=0", 21) != 0)
+            fail("spawn", line);
+    }
 }
 
 /* The spawned job has its own ranks, keys and barriers; appnum counts the programs. */

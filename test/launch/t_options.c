@@ -187,7 +187,7 @@ static void test_settings(void)
        "numbers and choices");
     ok(o.job.detector == LA_DETECT_TIMES && o.job.detect_us[0] == 1000000 && o.job.detect_us[1] == 500000
            && o.job.detect_us[2] == 20000 && strcmp(o.job.agent, "/x/phxrun") == 0
-           && strcmp(o.stage, "./s") == 0 && o.copy && strcmp(o.job.ssh, "/bin/rsh") == 0
+           && strcmp(o.job.stage, "./s") == 0 && o.job.copy && strcmp(o.job.ssh, "/bin/rsh") == 0
            && strcmp(o.job.out_pattern, "o.%r.%h") == 0,
        "times and strings");
     ok(o.job.programs[0].dir[0] == '/' && strstr(o.job.programs[0].dir, "/sub") != NULL

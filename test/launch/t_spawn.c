@@ -58,7 +58,7 @@ static void test_job(void)
     uint32_t i, same = 0;
 
     begin(&j);
-    ok(la_spawn_job(&k, &j, &s, why) == 0, "two programs %s", why);
+    ok(la_spawn_job(&k, &j, NULL, &s, why) == 0, "two programs %s", why);
     show(&k, &t);
     ok(strcmp(t.at, "a0-0,3-3,6-6 b1-1 c2-2,4-5") == 0, "%s", t.at);
     ok(strcmp(k.mapping, "(vector,(0,3,1),(0,1,1),(2,1,2))") == 0, "%s", k.mapping);
@@ -85,7 +85,7 @@ static void refused(const char *key, const char *value, uint32_t ranks, const ch
     block.ranks = ranks;
     block.info = where;
     begin(&j);
-    ok(la_spawn_job(&k, &j, &s, why) == PHX_EINVAL && strcmp(why, want) == 0 && k.agents == NULL,
+    ok(la_spawn_job(&k, &j, NULL, &s, why) == PHX_EINVAL && strcmp(why, want) == 0 && k.agents == NULL,
        "refused: %s", why);
     la_job_free(&j);
 }
@@ -97,6 +97,74 @@ static void test_refused(void)
     refused("hostfile", "/nowhere/f", 2, "/nowhere/f: No such file or directory");
     refused("soft", "1:2", 0, "spawn: no number of processes: 0");
     refused("soft", "1:2", UINT32_MAX, "spawn: no number of processes: 4294967295");
+}
+
+/* Goal: an agent that is gone gets no ranks, whether its host is named or not. */
+static void test_gone(void)
+{
+    struct la_spawn_block block = { 5, words_b, NULL };
+    struct la_spawn s = { &block, 1, NULL };
+    unsigned char gone[5] = { 0 };
+    struct la_text t = { 0 };
+    struct la_job j, k;
+    char why[LA_TEXT];
+    uint32_t i, a = 0;
+
+    begin(&j);
+    for (i = 0; i < j.agents_count; i++)
+        if (j.agents[i].runs_count > 0 && strcmp(j.agents[i].host, "a") == 0)
+            a = i;
+    gone[a] = 1;
+    ok(la_spawn_job(&k, &j, gone, &s, why) == 0, "the others take them %s", why);
+    show(&k, &t);
+    ok(strcmp(t.at, "b0-0,2-2,4-4 c1-1,3-3") == 0, "%s", t.at);
+    la_job_free(&k);
+    block.info = where_b;
+    ok(la_spawn_job(&k, &j, gone, &s, why) == PHX_EINVAL && strcmp(why, "spawn: the job has no host a") == 0,
+       "%s", why);
+    for (i = 0; i < 5; i++)
+        gone[i] = 1;
+    block.info = NULL;
+    ok(la_spawn_job(&k, &j, gone, &s, why) == PHX_EINVAL && strcmp(why, "spawn: no host is left") == 0,
+       "%s", why);
+    la_job_free(&j);
+    la_text_free(&t);
+}
+
+/* Goal: what all agents are told gives each its own slice, and no bytes do harm. */
+static void test_job_bytes(void)
+{
+    struct la_spawn_block blocks[2] = { { 4, words_a, NULL }, { 3, words_b, where_b } };
+    struct la_spawn s = { blocks, 2, preput };
+    struct la_job j, k, back;
+    char why[LA_TEXT], *spawner, **keys;
+    unsigned char *bytes;
+    uint32_t i, good = 0, cut = 0;
+    size_t size, n;
+
+    begin(&j);
+    check(la_spawn_job(&k, &j, NULL, &s, why) == 0, "a job");
+    memset(k.key, 7, sizeof k.key);
+    k.kvsname = la_text_dup("kvs");
+    ok(la_spawn_put_job(&k, "parent", preput, &bytes, &size) == 0, "bytes");
+    for (i = 0; i < k.agents_count; i++) {
+        if (la_spawn_take_job(&back, &spawner, &keys, i, bytes, size) != 0)
+            continue;
+        good += back.first == i && back.agents_count == k.agents[i].subtree
+            && strcmp(back.agents[0].host, k.agents[i].host) == 0 && back.size == 7
+            && strcmp(spawner, "parent") == 0 && strcmp(keys[1], "v=w") == 0;
+        la_job_free(&back);
+        la_text_list_drop(keys);
+        free(spawner);
+    }
+    ok(good == 5, "each agent has its slice");
+    ok(la_spawn_take_job(&back, &spawner, &keys, 5, bytes, size) == PHX_EPROTO, "there is no agent 5");
+    for (n = 0; n < size; n++)
+        cut += la_spawn_take_job(&back, &spawner, &keys, 0, bytes, n) == PHX_EPROTO && spawner == NULL;
+    ok(cut == size, "cut anywhere");
+    free(bytes);
+    la_job_free(&k);
+    la_job_free(&j);
 }
 
 /* Goal: there and back, and no bytes do harm. Method: cut anywhere, flip every bit. */
@@ -137,6 +205,8 @@ int main(void)
 {
     test_job();
     test_refused();
+    test_gone();
+    test_job_bytes();
     test_bytes();
     return test_end();
 }

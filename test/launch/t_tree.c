@@ -106,6 +106,29 @@ static void test_events(void)
     }
 }
 
+static void test_large(void)
+{
+    /* Goal: the largest event gets through, whatever small ones went before it and are not credited yet.
+     * Method: 13 agents in a line; each sends one small and two large ones up, the root down. */
+    struct net *n = net_new(13, 1, 1, 0, 9);
+    static unsigned char large[LA_TREE_EVENT];
+    uint32_t i, k, one = 0, two = 1, bad = 0;
+
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < 13; i++) {
+            bad += k == 0 && la_tree_up(n->a[i].tree, 5, &one, sizeof one) != 0;
+            bad += la_tree_up(n->a[i].tree, NET_LARGE, large, sizeof large) != 0;
+        }
+        bad += k == 0 && la_tree_down(n->a[0].tree, LA_ALL, 6, &two, sizeof two) != 0;
+        bad += la_tree_down(n->a[0].tree, LA_ALL, NET_LARGE, large, sizeof large) != 0;
+        net_run(n);
+    }
+    for (i = 0; i < 13; i++)
+        bad += n->a[i].ups[1] != 1 || n->a[i].ups[4] != 2 || n->a[i].ups[5] != 2;
+    ok(bad == 0 && n->wrong == 0, "all of them come (%u bad)", bad);
+    net_free(n);
+}
+
 static void test_keys(void)
 {
     /* Goal: one key that all get costs at most 2(n - 1) messages, also when they ask at once. Method: 64
@@ -334,6 +357,7 @@ int main(int argc, char **argv)
     test_operations();
     test_exchange();
     test_events();
+    test_large();
     test_keys();
     test_out();
     test_differ();

@@ -24,6 +24,7 @@ struct net_message {
     unsigned char data[];
 };
 #define NET_LOST UINT32_MAX
+#define NET_LARGE 8u /* an event of the largest size */
 
 struct net_queue { /* one direction of one link */
     uint32_t from, to;
@@ -351,6 +352,10 @@ static inline void net_up(void *ctx, uint32_t from, uint32_t type, const void *d
     struct net_agent *a = ctx;
     uint32_t value;
 
+    if (type == NET_LARGE) {
+        a->net->a[from].ups[4] += size == LA_TREE_EVENT;
+        return;
+    }
     if (size != sizeof value) {
         a->net->wrong++;
         return;
@@ -365,6 +370,10 @@ static inline void net_down(void *ctx, uint32_t type, const void *data, size_t s
     struct net_agent *a = ctx;
     uint32_t value = 0;
 
+    if (type == NET_LARGE) {
+        a->ups[5] += size == LA_TREE_EVENT;
+        return;
+    }
     if (size == sizeof value)
         memcpy(&value, data, sizeof value);
     a->net->wrong += type != 6 || size != sizeof value || value <= a->ups[2]; /* ascending */

@@ -116,7 +116,7 @@ static const char *net_address(const struct net *n, uint32_t host, char text[PHX
 static phx *net_add(struct net *n, struct phx_config *cfg, int listens)
 {
     struct spot *s = &n->spots[n->count];
-    struct world_app app = { s, spot_step, spot_deadline };
+    struct world_app app = { s, spot_step, spot_deadline, NULL };
     char text[PHX_ADDRESS_TEXT];
 
     s->host = world_host_add(n->w, 0, 0);

@@ -53,7 +53,7 @@ static uint64_t crowd_deadline(void *state)
 
 static void crowd_begin(struct sim *s, struct crowd *c, uint32_t host, uint32_t hub, uint32_t want)
 {
-    struct world_app app = { c, crowd_step, crowd_deadline };
+    struct world_app app = { c, crowd_step, crowd_deadline, NULL };
 
     memset(c, 0, sizeof *c);
     world_begin(s->w, host);

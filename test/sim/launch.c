@@ -438,7 +438,7 @@ static int agent_node(struct agent *a)
 static void agent_begin(struct launch *l, uint32_t self)
 {
     struct agent *a = &l->a[self];
-    struct world_app app = { a, agent_step, agent_deadline };
+    struct world_app app = { a, agent_step, agent_deadline, NULL };
     int here, there, err;
 
     a->l = l;

@@ -157,7 +157,7 @@ static uint64_t chaos_deadline(void *state)
 static void chaos_begin(struct chaos *c, uint32_t self)
 {
     struct chaos_agent *a = &c->a[self];
-    struct world_app app = { a, chaos_step, chaos_deadline };
+    struct world_app app = { a, chaos_step, chaos_deadline, NULL };
     struct world_host *h = &c->s->w->hosts[self];
     char at[PHX_ADDRESS_TEXT];
     struct phx_config cfg;

@@ -308,7 +308,7 @@ static uint64_t liar_deadline(void *state)
 void liar_start(struct liar *l, struct world *w, uint32_t host, uint32_t victim, uint16_t port,
                 void (*say)(struct liar *l))
 {
-    struct world_app app = { l, liar_step, liar_deadline };
+    struct world_app app = { l, liar_step, liar_deadline, NULL };
 
     if (w->failed)
         return;

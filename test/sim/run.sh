@@ -22,7 +22,7 @@ work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
-parts="$parts slow large tree launch launch_chaos figures liar lies lies_said door sim"
+parts="$parts overload slow large tree launch launch_chaos figures liar lies lies_said door sim"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 mkdir -p "$dir"
@@ -173,6 +173,9 @@ bars() {
     full hole 6
     full flaky_path 6
     full late_ends 8
+    full words_1 400 EVERY=1000000
+    full words_10 400 EVERY=1000000
+    full words_200 400 EVERY=1000000
     full strangers 15
     full full_hub 60
     full full_accepts 60
@@ -189,6 +192,7 @@ bars() {
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
     full too_large 3
+    full starved 50 SEEDS=20
     full slow 13
     full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
@@ -271,6 +275,9 @@ routing() {
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=words_1 NODES=32
+    sim SCENARIO=words_10 NODES=32
+    sim SCENARIO=words_200 NODES=64
     sim SCENARIO=strangers NODES=15
     sim SCENARIO=full_hub NODES=60
     sim SCENARIO=full_accepts NODES=60
@@ -293,6 +300,7 @@ detect() {
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
     sim SCENARIO=too_large
+    sim SCENARIO=starved NODES=20 SEEDS=2
     sim SCENARIO=slow
     sim SCENARIO=slow_fast
 }

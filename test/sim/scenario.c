@@ -32,6 +32,17 @@ static uint64_t node_deadline(void *state)
     return phx_deadline(n->p);
 }
 
+static uint64_t node_work(void *state)
+{
+    const struct sim_node *n = state;
+    const struct world_costs *c = n->s->w->o.costs;
+    struct phx_stats st;
+
+    phx_stats(n->p, &st);
+    return (st.frames_in + st.frames_out) * c->frame + (st.dials + st.accepts) * c->handshake
+           + st.looks * c->look;
+}
+
 static void node_log(phx *p, int level, const char *line, void *user)
 {
     struct sim_node *n = user;
@@ -279,7 +290,7 @@ static int open_doors(struct sim *s, uint32_t i)
 void start(struct sim *s, uint32_t i)
 {
     struct sim_node *n = &s->nodes[i];
-    struct world_app app = { n, node_step, node_deadline };
+    struct world_app app = { n, node_step, node_deadline, node_work };
     struct phx_config cfg = s->cfg;
 
     if (!usable(s, i) || n->p)

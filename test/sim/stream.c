@@ -291,7 +291,7 @@ static uint64_t over_lines(struct world *w, struct world_host *from, struct worl
 void world_segment_push(struct world *w, uint32_t ref, struct world_segment *g)
 {
     struct world_end *to = world_end_at(w, ref), *from = world_end_at(w, ref ^ 1u);
-    uint64_t at = w->now;
+    uint64_t at = world_moment(&w->hosts[from->host]);
 
     if (w->o.bytes_per_ms) {
         at = at > to->sent_until ? at : to->sent_until;

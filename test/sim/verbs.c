@@ -6,6 +6,16 @@
 
 /* ---- struct phx_os ----------------------------------------------------------------------- */
 
+/* The process asks the world something: a system call, and perhaps more. */
+static const struct world_costs *asked(struct world_host *h)
+{
+    static const struct world_costs nothing;
+    const struct world_costs *c = h->w->o.costs ? h->w->o.costs : &nothing;
+
+    world_charge(h, c->call);
+    return c;
+}
+
 static uint16_t port_new(struct world_host *h)
 {
     uint32_t tries;
@@ -87,6 +97,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
     struct world_listener *l;
     struct world_stream *s;
     uint32_t stream;
+    const struct world_costs *costs = asked(h);
     int err;
 
     if (!slot)
@@ -94,6 +105,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
     l = &h->listeners[slot->ref];
     if (!l->waiting)
         return PHX_EAGAIN;
+    world_charge(h, costs->accept);
     stream = l->first;
     if ((err = world_handle_new(h, WORLD_SLOT_END, stream * 2 + 1, handle)) != 0)
         return err;
@@ -116,6 +128,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     uint32_t stream;
     int err;
 
+    world_charge(h, asked(h)->dial);
     if (to->family == PHX_UNIX)
         return PHX_ESCHEME;
     if (to->family != PHX_IPV4)
@@ -137,7 +150,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     s->e[1].host = host_of(h, to);
     s->e[1].port = to->port;
     s->seen_port = (uint16_t)(1024 + world_rng_below(&w->rng, 64000));
-    world_push_stream(w, w->now + world_one_way(w, s), WORLD_SYN, stream, stream);
+    world_push_stream(w, world_moment(h) + world_one_way(w, s), WORLD_SYN, stream, stream);
     return 0;
 }
 
@@ -147,6 +160,7 @@ static int os_finish(void *world, int handle)
     struct world_slot *slot = world_slot_at(h, handle, WORLD_SLOT_END);
     const struct world_end *e;
 
+    (void)asked(h);
     if (!slot)
         return PHX_EINVAL;
     e = world_end_at(h->w, slot->ref);
@@ -200,6 +214,7 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     struct world_slot *slot = world_slot_at(h, handle, WORLD_SLOT_END);
     struct world_end *e, *peer;
     struct world_segment *g;
+    const struct world_costs *costs = asked(h);
     size_t want, size;
 
     if (!slot)
@@ -221,6 +236,7 @@ static long os_send(void *world, int handle, const struct iovec *iov, int count)
     g = world_segment_new(h->w, (uint32_t)size, 0);
     if (!g)
         return PHX_ENOMEM;
+    world_charge(h, costs->send + (uint64_t)size * costs->kilobyte / 1024);
     iov_copy(iov, g->data, size);
     g->hash = world_bytes_hash(1, g->data, size);
     world_segment_push(h->w, slot->ref ^ 1u, g);
@@ -268,6 +284,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
     struct world_host *h = world;
     struct world_slot *slot = world_slot_at(h, handle, WORLD_SLOT_END);
     struct world_end *e;
+    const struct world_costs *costs = asked(h);
     size_t done = 0, n;
     int i;
 
@@ -284,6 +301,7 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
         if (n < iov[i].iov_len)
             break;
     }
+    world_charge(h, (uint64_t)done * costs->kilobyte / 1024);
     offer_room(h->w, slot->ref);
     world_refresh(h, handle);
     return (long)done;
@@ -302,6 +320,7 @@ static void os_close(void *world, int handle)
 {
     struct world_host *h = world;
 
+    (void)asked(h);
     if (handle < 0 || (uint32_t)handle >= h->slot_count
         || h->slots[handle].kind == WORLD_SLOT_FREE) {
         if (h->running)
@@ -316,6 +335,7 @@ static int os_watch(void *world, int handle, int events)
 {
     struct world_host *h = world;
 
+    (void)asked(h);
     if (handle < 0 || (uint32_t)handle >= h->slot_count
         || h->slots[handle].kind == WORLD_SLOT_FREE)
         return PHX_EINVAL;
@@ -330,6 +350,7 @@ static int os_wait(void *world, struct phx_ready *out, int capacity)
     struct world_host *h = world;
     int n = 0, i = h->ready_first, last = -1;
 
+    (void)asked(h);
     while (i >= 0 && n < capacity) {
         out[n].handle = i;
         out[n].events = h->slots[i].events;
@@ -397,7 +418,8 @@ static uint64_t os_now(void *world)
 {
     struct world_host *h = world;
 
-    return h->w->now + h->spent_us;
+    world_charge(h, 0);
+    return world_moment(h) + h->spent_us;
 }
 
 void world_os_init(struct world_host *h)

@@ -43,6 +43,7 @@ enum world_event_kind {
     WORLD_DELIVER,     /* arg: end; the next segment is due there */
     WORLD_ROOM,        /* arg: end; it may send again */
     WORLD_UNACKED,     /* arg: end; it sends again, for want of an acknowledgement */
+    WORLD_CORE,        /* arg: core; it is free for the next of the hosts that wait for it */
     WORLD_KINDS
 };
 
@@ -110,6 +111,7 @@ struct world_app {
     void *state;
     int (*step)(void *state, uint64_t now); /* 1: work is left */
     uint64_t (*deadline)(void *state);
+    uint64_t (*work)(void *state); /* ns since it began, beside what it asked of the os; NULL: none counted */
 };
 
 enum world_slot_kind { WORLD_SLOT_FREE = 0, WORLD_SLOT_END, WORLD_SLOT_LISTENER };
@@ -152,6 +154,10 @@ struct world_host {
     uint64_t stalled_until;
     uint64_t out_until, in_until; /* nanoseconds: its line is busy until then */
     uint64_t spent_us, spent_most; /* by callbacks of the step at hand, and of any; see world_spend */
+    uint64_t worked_ns, worked_before; /* in the step at hand; what app.work said when that was counted */
+    uint64_t worked_us; /* in all steps */
+    uint32_t core, core_next; /* which it steps on; who waits for it next */
+    uint8_t stepping, cold, core_waits;
     struct world_slot *slots;
     uint32_t slot_count, slot_capacity, handles;
     int free_slot, ready_first, ready_last;
@@ -164,6 +170,23 @@ struct world_host {
 };
 
 /* ---- The world --------------------------------------------------------------------------- */
+
+/* What work takes of a core. Nothing counts while costs are NULL: then a step takes no time. */
+struct world_costs {
+    uint32_t step, call, send, dial, accept; /* ns each */
+    uint32_t kilobyte;                 /* ns for 1,024 bytes sent or read */
+    uint32_t frame, handshake, look;   /* ns each, counted by the app */
+    uint32_t cold; /* all takes so many times longer if the core did not make the last step of this host */
+};
+extern const struct world_costs world_costs_measured;
+
+/* One step at a time; hosts that are due meanwhile wait in turn. */
+struct world_core {
+    uint64_t busy_until;
+    uint32_t first, last; /* of the hosts that wait; WORLD_NONE: none */
+    uint32_t steps_of;    /* whose step was the last */
+    int armed;            /* a WORLD_CORE is in the heap */
+};
 
 struct world_options {
     uint64_t seed;
@@ -180,6 +203,7 @@ struct world_options {
     uint64_t tcp_timeout_us; /* no acknowledgement for this long: ETIMEDOUT */
     uint64_t events_max;     /* the run stops there, as a failure */
     int reject;              /* firewalls answer with a refusal instead of silence */
+    const struct world_costs *costs; /* NULL: work takes no time */
 };
 
 #define WORLD_PAIR_CUT 1u     /* bytes from a to b vanish */
@@ -196,6 +220,7 @@ struct world {
     struct world_event *heap;
     size_t heap_count, heap_capacity;
     struct world_host *hosts; /* hosts_max of them, never moves */
+    struct world_core *cores; /* hosts_max of them: at first each host has its own */
     uint32_t host_count;
     uint32_t realm_count[WORLD_SITES];
     uint32_t **realm_hosts; /* by realm and number */
@@ -253,6 +278,12 @@ void world_end(struct world *w, uint32_t host);
 void world_power(struct world *w, uint32_t host, int on);
 /* A callback takes this long: os.now goes on meanwhile, and the next step comes that much later. */
 void world_spend(struct world *w, uint32_t host, uint64_t us);
+/* Host steps on that core from now on, perhaps beside others. */
+void world_core(struct world *w, uint32_t host, uint32_t core);
+/* So much was done in the step at hand, and what the app did before that. */
+void world_charge(struct world_host *h, uint64_t ns);
+/* When what a host does now takes place: its clock in the midst of a step. */
+uint64_t world_moment(const struct world_host *h);
 /* No steps for a while. */
 void world_stall(struct world *w, uint32_t host, uint64_t us);
 /* WORLD_PAIR_* from a to b, on or off. */

@@ -45,7 +45,7 @@ static uint64_t idle_deadline(void *state)
 
 static void boot(struct world *w, uint32_t host)
 {
-    struct world_app app = { NULL, idle_step, idle_deadline };
+    struct world_app app = { NULL, idle_step, idle_deadline, NULL };
 
     world_begin(w, host);
     world_attach(w, host, &app);
@@ -435,7 +435,7 @@ static int chat_step(void *state, uint64_t now)
 
 static void chat_start(struct world *w, struct chat *c, uint32_t i, uint32_t total)
 {
-    struct world_app app = { NULL, chat_step, idle_deadline };
+    struct world_app app = { NULL, chat_step, idle_deadline, NULL };
     struct phx_address a;
     uint32_t k;
     int handle;
@@ -515,6 +515,88 @@ static void test_chat(void)
     ok(clique(4, 200, 300, 0, 0) != 0, "200 hosts, 19,900 streams");
 }
 
+/* ---- Work that takes time ------------------------------------------------------------------ */
+
+struct worker {
+    struct world *w;
+    uint32_t host;
+    uint64_t begun[8], work; /* when its steps began; ns worked */
+    int steps, handle;
+};
+
+/* Three steps, each of which works for 1 ms and then sends a byte. */
+static int worker_step(void *state, uint64_t now)
+{
+    struct worker *k = state;
+    struct iovec one = { "x", 1 };
+
+    if (k->steps == 3)
+        return 0;
+    k->begun[k->steps++] = now;
+    k->work += 1000000;
+    if (k->handle >= 0)
+        (void)k->w->hosts[k->host].os.send(&k->w->hosts[k->host], k->handle, &one, 1);
+    return k->steps < 3;
+}
+
+static uint64_t worker_work(void *state)
+{
+    return ((struct worker *)state)->work;
+}
+
+static uint64_t workers(uint32_t core_of_second, struct worker k[2])
+{
+    static const struct world_costs costs = { .step = 1000, .call = 2000, .send = 3000, .cold = 1 };
+    struct world_options o;
+    struct world *w;
+    uint32_t i;
+    uint64_t came;
+
+    world_options_init(&o, 1, 4);
+    o.costs = &costs;
+    o.jitter_us = o.spread_us = 0;
+    w = world_new(&o);
+    for (i = 0; i < 3; i++)
+        world_host_add(w, 0, 0);
+    boot(w, 2);
+    for (i = 0; i < 2; i++) {
+        struct world_app app = { &k[i], worker_step, idle_deadline, worker_work };
+        k[i] = (struct worker){ .w = w, .host = i, .handle = -1 };
+        world_core(w, i, i ? core_of_second : 0);
+        world_begin(w, i);
+        if (i == 0)
+            (void)world_join_pipe(w, 0, 2, &k[0].handle, &k[i].steps);
+        k[i].steps = 0;
+        world_attach(w, i, &app);
+    }
+    came = k[0].handle >= 0 ? world_end_at(w, w->hosts[0].slots[k[0].handle].ref ^ 1u)->arrived : 9;
+    while (came == 0 && w->now < w->start + 1000000u) {
+        passes(w, 10);
+        came = world_end_at(w, w->hosts[0].slots[k[0].handle].ref ^ 1u)->arrived;
+    }
+    came = w->now;
+    passes(w, 1000000u);
+    for (i = 0; i < 3; i++)
+        world_crash(w, i);
+    world_free(w);
+    return came;
+}
+
+static void test_work(void)
+{
+    struct worker k[2];
+    uint64_t came = workers(1, k), took = 1000 + 1 + 2 + 3;
+
+    ok(k[0].steps == 3 && k[0].begun[1] >= k[0].begun[0] + took && k[0].begun[1] < k[0].begun[0] + took + 60,
+       "a step begins when the work of the one before is done");
+    ok(came >= k[0].begun[0] + 500 + 1003 && came < k[0].begun[0] + 500 + 1003 + 20,
+       "and what it sends leaves after the work before it");
+    ok(k[1].begun[0] < k[0].begun[0] + 100, "a host with a core of its own steps meanwhile");
+    (void)workers(0, k);
+    ok(k[1].steps == 3 && k[1].begun[2] >= k[0].begun[0] + 5 * 1001, "two on one core take turns");
+    ok(k[1].begun[0] < k[0].begun[1], "one after the other");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "big") == 0) { /* for the clock on the wall: see README */
@@ -527,6 +609,7 @@ int main(int argc, char **argv)
         test_nat();
         test_memory();
         test_chat();
+        test_work();
     }
     printf("1..%d\n", tests);
     return failures != 0;

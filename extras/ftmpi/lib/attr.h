@@ -26,6 +26,9 @@ struct ftm_attr {
 int ftm_attr_init(struct ftm *e);
 void ftm_attr_clear(struct ftm *e);
 
+/* The attribute of a predefined key, the same on every communicator; NULL: the key is the program's. */
+const struct ftm_attr *ftm_attr_predefined(const struct ftm *e, const struct ftm_keyval *key);
+
 /* NULL: there is none. */
 struct ftm_attr *ftm_attr_find(const struct ftm_comm *comm, const struct ftm_keyval *key);
 
@@ -34,6 +37,9 @@ int ftm_attr_put(struct ftm *e, struct ftm_comm *comm, struct ftm_keyval *key, v
 int ftm_attr_delete(struct ftm *e, struct ftm_comm *comm, struct ftm_attr *attr);
 int ftm_attr_copy_all(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to);
 int ftm_attr_delete_all(struct ftm *e, struct ftm_comm *comm);
+
+/* Without the program's functions. */
+void ftm_attr_forget_all(struct ftm *e, struct ftm_comm *comm);
 
 void ftm_attr_drop_key(struct ftm *e, struct ftm_keyval *key);
 

@@ -31,16 +31,54 @@ struct ftm_comm {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-/* Makes MPI_COMM_WORLD and MPI_COMM_SELF, e->world and e->self, once e->procs is there. An MPI class. */
+/* Makes MPI_COMM_WORLD and MPI_COMM_SELF, e->world and e->self, once e->procs is there; and
+ * MPI_GROUP_EMPTY. An MPI class. */
 int ftm_comm_init(struct ftm *e);
-/* Gives back every communicator, whatever holds it; attributes without their delete functions. */
+/* Gives back every communicator and group, whatever holds it; attributes without their delete functions. */
 void ftm_comm_clear(struct ftm *e);
 
-/* A communicator with this context and these groups, which it holds, and a handle; the error handler is
- * that of parent. remote and topo may be NULL. */
-int ftm_comm_new(struct ftm *e, struct ftm_comm *parent, uint32_t context, struct ftm_group *group,
-                 struct ftm_group *remote, struct ftm_comm **out);
+/* What a new communicator is made of. The groups and the topology are held by it from then on (on errors,
+ * too, the caller's own holds stay). */
+struct ftm_comm_parts {
+    struct ftm_comm *parent; /* whose error handler it gets; NULL: MPI_ERRORS_ARE_FATAL */
+    uint32_t context;
+    struct ftm_group *group, *remote;
+    struct ftm_topo *topo;
+    int hidden; /* 1: without a handle */
+};
+int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_comm **out);
 void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm);
+
+/* MPI_Comm_free: the handle goes now, the rest with the last request. */
+void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);
+
+/* These block; all members of comm call them, in the same order; without an error handler.
+ *
+ * The context of what is made next: the greatest counter of all members. */
+int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context);
+
+/* A communicator of those members who are in group; *out is NULL at the others. topo may be NULL. */
+int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
+                 struct ftm_comm **out);
+
+/* The leaders of two groups exchange what their groups know, and tell their groups. */
+struct ftm_comm_bridge {
+    struct ftm_comm *local;   /* our group */
+    int leader;               /* in it */
+    struct ftm_comm *between; /* through which the leaders talk, known to ours alone */
+    int collective;           /* 1: in its collective context */
+    int remote, tag;          /* the other leader in it, and the tag */
+};
+int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
+                      void *theirs, size_t theirs_bytes);
+
+/* The intercommunicator of comm->group and a remote group; it has its own side as a communicator in the
+ * context behind its own. */
+int ftm_comm_new_inter(struct ftm *e, struct ftm_comm *parent, uint32_t context, struct ftm_group *group,
+                       struct ftm_group *remote, struct ftm_comm **out);
+
+/* MPI_Comm_split; *out is NULL if color is MPI_UNDEFINED. */
+int ftm_comm_split(struct ftm_comm *comm, int color, int key, struct ftm_comm **out);
 
 /* The group that ranks of messages name: the remote one, if there is one. */
 static inline struct ftm_group *ftm_comm_peers(const struct ftm_comm *comm)

@@ -14,7 +14,8 @@ struct ftm_comm;
 struct ftm_match;
 struct ftm_schedule;
 
-/* Everything that a process is told when it starts. Zero what you do not use; strings and key are copied. */
+/* Everything that a process is told when it starts. Zero what you do not use; strings and key are only read
+ * by ftm_new. */
 struct ftm_config {
     const struct phx_os *os; /* NULL: the real one */
     const struct phx_alloc *alloc;
@@ -32,6 +33,8 @@ struct ftm_config {
     size_t eager_budget; /* bytes that a receiver may hold for one sender */
     size_t piece;        /* bytes of each message of a rendezvous */
     unsigned asks;       /* rendezvous to one receiver that are not answered */
+    uint64_t patience_us; /* how long a call looks before it sleeps */
+    const char *host_name; /* for people */
     void *user;
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
@@ -70,6 +73,7 @@ struct ftm_opening {
 };
 
 struct ftm_counters {
+    uint64_t arrived; /* messages, and outcomes */
     uint64_t copied;  /* bytes of payload that libftmpi copied */
     uint64_t waiting; /* bytes that unexpected messages hold now */
     uint64_t waiting_peak;
@@ -92,15 +96,23 @@ struct ftm {
     phx *node;                      /* NULL: a world of one */
     struct ftm_list local;          /* messages to this process itself */
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
-    int ended;
+    struct ftm_list requests;       /* all of them */
+    struct ftm_list pool;           /* requests to be used again */
+    int pooled;
+    char *scratch;                  /* config.eager_limit bytes, to pack small messages in */
+    int ended; /* the job has: nothing goes on */
     int end_code;
     int end_told;
+    int end_has_line;
     char end_line[256];
-    uint64_t now;
+    int sends;    /* that are not done */
+    int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: it must not wait for company */
+    uint64_t made_us;
+    uint64_t row_us; /* of pump.c: when something was started last */
 };
 
-/* Makes a process: node, name, listener, hubs; predefined objects. Returns 0, or an MPI class or (negative) enum
- * phx_error, and *out is NULL. It may communicate when ftm_ready says 1. */
+/* Makes a process: node, name, listener, hubs; predefined objects. Returns 0, or an MPI class or (negative)
+ * enum phx_error, and *out is NULL. It may communicate when ftm_ready says 1. */
 int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now);
 int ftm_ready(const struct ftm *e);
 
@@ -129,5 +141,11 @@ void ftm_abort(struct ftm *e, int code, const char *line);
 /* MPI_Finalize: the arbiter is told that this process ends well. ftm_finished says when all have. */
 void ftm_finalize(struct ftm *e);
 int ftm_finished(const struct ftm *e);
+
+/* 1: everything that was sent has left the hands of the program: nothing waits for room or for an answer. */
+int ftm_has_sent(const struct ftm *e);
+
+/* For flight.c: what the arbiter says, and what is said to one. -1: nobody says that. */
+int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
 
 #endif

@@ -10,7 +10,8 @@ struct ftm_comm;
 enum ftm_errhandler_kind { FTM_ERRHANDLER_FATAL = 1, FTM_ERRHANDLER_RETURN, FTM_ERRHANDLER_CALL };
 
 struct ftm_errhandler {
-    int refs; /* handles given out, and communicators */
+    int refs;  /* handles given out, and communicators */
+    int given; /* handles given out: made, or got from a communicator */
     int handle;
     int kind;
     MPI_Handler_function *function;

@@ -30,7 +30,7 @@ struct ftm_go {
 };
 #define FTM_GO_SIZE 20
 
-/* A message of a process, not yet judged. */
+/* A message from another process of the job, whose rank and life are those of one that lives. */
 struct ftm_arrival {
     struct ftm_proc *proc;
     uint64_t from, tag;
@@ -38,19 +38,34 @@ struct ftm_arrival {
     size_t size;
 };
 
+/* Any message: finds out who says what and calls one of those below. What none of ours sends ends the job. */
+void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
+
+/* Where a large message goes that is about to come; NULL: anywhere. */
+void *ftm_flight_place(struct ftm *e, uint64_t from, uint64_t tag, size_t size);
+
 void ftm_flight_put_ask(unsigned char *to, const struct ftm_ask *a);
 int ftm_flight_get_ask(struct ftm_ask *a, const void *data, size_t size); /* 0, or -1: malformed */
 void ftm_flight_put_go(unsigned char *to, const struct ftm_go *g);
 int ftm_flight_get_go(struct ftm_go *g, const void *data, size_t size);
 
-/* send.c. What a receiver answers; -1: no receiver of ours would. Sends in the queue of a process: as many as may
+/* send.c. A send begins: it leaves, or asks, or waits behind others. An MPI class. */
+int ftm_send_begin(struct ftm *e, struct ftm_request *r);
+
+/* Gives back what it has of a request that goes. */
+void ftm_send_forget(struct ftm *e, struct ftm_request *r);
+
+/* What a receiver answers; -1: no receiver of ours would. Sends in the queue of a process: as many as may
  * leave. */
 int ftm_send_go(struct ftm *e, const struct ftm_arrival *a);
 int ftm_send_credit(struct ftm *e, const struct ftm_arrival *a);
 int ftm_send_withdrawn(struct ftm *e, const struct ftm_arrival *a);
 void ftm_send_continue(struct ftm *e, struct ftm_proc *p);
 
-/* recv.c. What a sender says; -1: no sender of ours would. */
+/* recv.c. A receive begins: it takes a message that waits, or waits for one. An MPI class. */
+int ftm_recv_begin(struct ftm *e, struct ftm_request *r);
+
+/* What a sender says; -1: no sender of ours would. */
 int ftm_recv_eager(struct ftm *e, const struct ftm_arrival *a);
 int ftm_recv_ask(struct ftm *e, const struct ftm_arrival *a);
 int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a);

@@ -40,8 +40,8 @@ struct ftm_item {
     size_t charged;  /* against the sender's budget */
 };
 
-/* Both contexts of a communicator (comm->context, comm->match[0] and [1], comm->generation are set): from now on
- * what is for it gets there, what came too early first. 0, or MPI_ERR_INTERN: no memory. */
+/* Both contexts of a communicator (comm->context, comm->match[0] and [1], comm->generation are set): from
+ * now on what is for it gets there, what came too early first. 0, or MPI_ERR_INTERN: no memory. */
 int ftm_match_attach(struct ftm *e, struct ftm_comm *comm);
 
 /* The opposite. Messages that wait are dropped, receives that are posted are forgotten (they never end). */
@@ -56,7 +56,7 @@ int ftm_match_is_over(const struct ftm *e, uint32_t context);
 /* The first receive that wants a message of this process and tag, taken out of its list; or NULL. */
 struct ftm_request *ftm_match_arrived(struct ftm_match *m, int proc, uint32_t tag);
 
-/* The first message that fits (proc -1: from anybody; tag -1: any), still in the lists; or NULL. */
+/* The first message that fits (proc -1: from anybody; tag MPI_ANY_TAG), still in the lists; or NULL. */
 struct ftm_item *ftm_match_look(struct ftm_match *m, int proc, int tag);
 
 /* Puts a receive, or a message, at the end. 0, or -1: no memory. */

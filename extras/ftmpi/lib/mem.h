@@ -6,14 +6,15 @@
 
 #include "phoenix.h"
 
-/* alloc == NULL: malloc and free. Sizes are told again when memory is given back, as struct phx_alloc wants. */
+/* alloc == NULL: malloc and free. Sizes are told again when memory is given back, as struct phx_alloc
+ * wants. */
 struct ftm_mem {
     const struct phx_alloc *alloc;
     size_t bytes, peak;
 };
 
-/* As the function of struct phx_alloc: old == NULL allocates, new_size == 0 frees, else resizes. NULL: no memory,
- * and old stays valid. */
+/* As the function of struct phx_alloc: old == NULL allocates, new_size == 0 frees, else resizes. NULL: no
+ * memory, and old stays valid. */
 void *ftm_mem_resize(struct ftm_mem *m, void *old, size_t old_size, size_t new_size);
 
 /* Zeroed memory, at least one byte of it; NULL: no memory. */

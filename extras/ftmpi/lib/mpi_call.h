@@ -29,7 +29,7 @@ struct ftm_op;
 /* This process's engine; NULL before MPI_Init and after MPI_Finalize. */
 extern struct ftm *ftm_this;
 
-/* Each check returns 0, or the MPI class, after it has called the error handler: which may have jumped away, so a
+/* Each check returns 0, or the MPI class, after it has called the error handler, which may jump away. So a
  * call does `if ((rc = ftm_check_...) != 0) return rc;` before it changes anything. `call` is "MPI_Send".
  *
  * Is there an engine? If not the process ends with a line. Every call begins with this or ftm_check_comm. */
@@ -40,9 +40,13 @@ int ftm_check_committed(const char *call, struct ftm_comm *comm, MPI_Datatype ha
 int ftm_check_count(const char *call, struct ftm_comm *comm, long long count);
 int ftm_check_pointer(const char *call, struct ftm_comm *comm, const char *name, const void *pointer);
 
-/* Tells an error: calls the handler of comm (NULL: of MPI_COMM_WORLD) and returns the class. It is the last thing
- * that a call does. argument may be NULL: then value means nothing. */
+/* Tells an error: calls the handler of comm (NULL: of MPI_COMM_WORLD) and returns the class. It is the last
+ * thing that a call does. argument may be NULL: then value means nothing. */
 int ftm_fail(struct ftm_comm *comm, int class, const char *call, const char *argument, long long value);
+
+/* Ends the job and this process: a fatal error handler, MPI_Abort. The launcher, or we, say the line. It
+ * does not return. */
+void ftm_end_now(struct ftm *e, int code, const char *line);
 
 /* MPI_STATUS_IGNORE is fine. */
 void ftm_status_out(const struct ftm_status *from, MPI_Status *to);

@@ -19,6 +19,8 @@ struct ftm_proc {
     struct ftm_list owing;   /* in e->owing: something below waits to be sent */
     struct ftm_list control; /* struct ftm_control: small messages that did not leave */
     struct ftm_list queue;   /* struct ftm_request: sends that did not leave, in order */
+    struct ftm_list parts;   /* struct ftm_request: matched, and not all pieces have left */
+    int blocked;             /* Phoenix had no room for it and will say when it has */
 };
 
 /* A small message that waits for room in Phoenix. Its bytes follow. */
@@ -32,14 +34,17 @@ struct ftm_control {
 int ftm_proc_init(struct ftm *e);
 void ftm_proc_clear(struct ftm *e);
 
+/* Forgets what this process sent to itself and has not got. */
+void ftm_proc_drop_local(struct ftm *e);
+
 /* Reads a TABLE. 0, or -1: malformed, or no memory. */
 int ftm_proc_table(struct ftm *e, const void *data, size_t size);
 
 /* That rank, or NULL: there is none, or it had another life. */
 struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life);
 
-/* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no room, it
- * waits and leaves later. No memory for that ends the job. */
+/* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no
+ * room, it waits and leaves later. No memory for that ends the job. */
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size);
 
 /* Gives a message to Phoenix, or to ourselves. 0, PHX_EAGAIN or another enum phx_error. release as for
@@ -50,7 +55,16 @@ int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const vo
 /* Our own `from` in a generation. */
 uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation);
 
+/* Something in one of its lists waits to be sent. */
+void ftm_proc_owe(struct ftm *e, struct ftm_proc *p);
+
 /* Sends what waits, as far as there is room. */
 void ftm_proc_flush(struct ftm *e);
+
+/* Phoenix has room for this name again. */
+void ftm_proc_writable(struct ftm *e, uint64_t name);
+
+/* Delivers what this process sent to itself before now. */
+void ftm_proc_deliver(struct ftm *e);
 
 #endif

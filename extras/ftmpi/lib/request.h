@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "list.h"
+#include "mpi.h"
 
 struct ftm;
 struct ftm_comm;
@@ -14,9 +15,6 @@ struct ftm_schedule;
 struct ftm_pack;
 
 enum ftm_mode { FTM_STANDARD = 0, FTM_SYNCHRONOUS, FTM_READY, FTM_BUFFERED };
-
-#define FTM_ANY (-1)          /* MPI_ANY_SOURCE, MPI_ANY_TAG */
-#define FTM_PROC_NULL (-2)    /* MPI_PROC_NULL */
 
 struct ftm_status {
     int source, tag, error, cancelled;
@@ -34,7 +32,7 @@ struct ftm_order {
     void *buf;
     size_t count;
     struct ftm_type *type;
-    int peer, tag; /* rank in comm, FTM_ANY or FTM_PROC_NULL */
+    int peer, tag; /* a rank, MPI_ANY_SOURCE, MPI_PROC_NULL; MPI_ANY_TAG */
 };
 
 /* A transfer in pieces. */
@@ -44,32 +42,38 @@ struct ftm_flight {
     uint64_t wanted, moved;
     uint32_t piece;      /* bytes in each message */
     uint32_t unreleased; /* pieces of which Phoenix still holds the memory */
-    struct ftm_pack *pack;
+    struct ftm_pack *pack; /* of data that are no block; else NULL */
+    void *bounce;          /* of send.c: a piece that was packed and has not left */
+    int from;              /* of a receive: the process that it was matched with */
 };
 
 struct ftm_request {
+    struct ftm *engine;
     struct ftm_order order;
     struct ftm_status status;
     struct ftm_flight flight;
     struct ftm_schedule *schedule; /* that waits for it, or NULL */
-    struct ftm_list link;          /* posted, or waiting to be sent */
+    struct ftm_list link;          /* posted, or waiting to be sent (whole, or its pieces) */
+    struct ftm_list all;           /* of the engine */
+    struct ftm_list segment;       /* in the attached buffer */
     uint64_t stamp;
     uint64_t bytes; /* of the message, or room for it */
-    int proc;       /* the process behind order.peer, or FTM_ANY */
+    int proc;       /* the process behind order.peer, or -1: anybody */
     int handle;     /* the program's, or 0 */
     int persistent;
-    int active; /* started and not yet done */
+    int active; /* started, and the program has not been told that it is done: it sets it back */
     int done;
     int asked;    /* an ASK has left and is not answered */
     int detached; /* nobody looks any more: it goes when it is done */
     int cancel;   /* MPI_Cancel was called */
     int error;    /* MPI class */
-    size_t buffered; /* bytes of the attached buffer that it holds, see bsend.h; 0: none */
+    size_t buffered; /* bytes of the attached buffer that it holds; 0: none */
 };
 
-/* Starts a message; *out is the request, to be given back with ftm_request_free once it is done (it may be done
- * already). buf must stay as it is until then. 0, or an MPI class and *out is NULL. The caller has checked rank,
- * tag, count and type. FTM_BUFFERED: buf is copied into the attached buffer (MPI_ERR_BUFFER: there is no room). */
+/* Starts a message; *out is the request, to be given back with ftm_request_free once it is done (it may be
+ * done already). buf must stay as it is until then. 0, or an MPI class and *out is NULL. The caller has
+ * checked rank, tag, count and type. FTM_BUFFERED: buf is copied into the attached buffer (MPI_ERR_BUFFER:
+ * there is no room). */
 int ftm_send_start(struct ftm *e, struct ftm_request **out, int mode, struct ftm_comm *comm, int collective,
                    const void *buf, size_t count, struct ftm_type *type, int dest, int tag);
 int ftm_recv_start(struct ftm *e, struct ftm_request **out, struct ftm_comm *comm, int collective, void *buf,
@@ -86,10 +90,23 @@ void ftm_request_free(struct ftm *e, struct ftm_request *r);
  * receiver gives back: done says when that is known). status.cancelled tells when it is done. */
 void ftm_request_cancel(struct ftm *e, struct ftm_request *r);
 
+/* Drops all that is left when the engine goes. */
+void ftm_request_clear(struct ftm *e);
+
 /* For the engine: it is over. Wakes its schedule. */
 void ftm_request_done(struct ftm *e, struct ftm_request *r, int error);
 
 /* Looks whether a receive would be met (MPI_Iprobe): 1 and *status, or 0. */
 int ftm_recv_probe(struct ftm *e, struct ftm_comm *comm, int source, int tag, struct ftm_status *status);
+
+/* The attached buffer (bsend.c). MPI_ERR_BUFFER: one is attached already, or none. It can go when it is
+ * empty. */
+int ftm_bsend_attach(struct ftm *e, void *buffer, size_t size);
+int ftm_bsend_is_empty(const struct ftm *e);
+int ftm_bsend_detach(struct ftm *e, void **buffer, size_t *size);
+
+/* Copies what r sends into the buffer and lets a request of its own send it from there. MPI_ERR_BUFFER. */
+int ftm_bsend_start(struct ftm *e, struct ftm_request *r);
+void ftm_bsend_done(struct ftm *e, struct ftm_request *r);
 
 #endif

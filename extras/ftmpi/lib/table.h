@@ -6,8 +6,8 @@
 
 #include "mem.h"
 
-/* A handle is an int that is never negative: 4 bits of kind, 8 bits that count how often its place was used, 19 bits of
- * place. The handle of nothing has place 0. */
+/* A handle is an int that is never negative: 4 bits of kind, 8 bits that count how often its place was
+ * used, 19 bits of place. The handle of nothing has place 0. */
 enum ftm_handle_kind {
     FTM_COMM = 1,
     FTM_GROUP,
@@ -53,8 +53,8 @@ void *ftm_table_get(const struct ftm_table *t, int handle, int kind);
 /* 0 and the new handle, or -1: no memory, or 2^19 objects of the kind exist. */
 int ftm_table_add(struct ftm_table *t, int kind, void *object, int *handle);
 
-/* The same at a place chosen, for predefined handles (reuse 0), in any order, each place once; later ones come
- * behind the highest of them. */
+/* The same at a place chosen, for predefined handles (reuse 0), in any order, each place once; later ones
+ * come behind the highest of them. */
 int ftm_table_add_at(struct ftm_table *t, int kind, void *object, int place);
 
 /* Forgets the handle and returns what it stood for, or NULL. */

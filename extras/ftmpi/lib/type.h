@@ -75,6 +75,10 @@ static inline int64_t ftm_type_extent(const struct ftm_type *t)
     return t->ub - t->lb;
 }
 
+/* One piece that means `count` times type t, `stride` bytes apart, the first one at `at`; count is not 0,
+ * and t has pieces. It holds nothing. */
+void ftm_type_fold(struct ftm_type *t, int64_t at, int64_t count, int64_t stride, struct ftm_piece *q);
+
 /* 1: count elements are one block of count * size bytes, which begins at buffer + true_lb. */
 int ftm_type_is_block(const struct ftm_type *t, uint64_t count);
 

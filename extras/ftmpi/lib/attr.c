@@ -1,0 +1,180 @@
+/* attr.c - attributes of communicators. */
+#include "attr.h"
+
+#include "comm.h"
+#include "engine.h"
+
+/* What hangs under the predefined keys, the same on every communicator. The program gets pointers to it. */
+struct attr_values {
+    struct ftm_attr attr[4];
+    int value[4];
+};
+
+static int attr_predefine(struct ftm *e, struct attr_values *v, int i, int handle, int value)
+{
+    struct ftm_keyval *key = ftm_mem_new(&e->mem, sizeof *key);
+
+    if (key == NULL)
+        return MPI_ERR_INTERN;
+    key->refs = 1;
+    key->handle = handle;
+    v->value[i] = value;
+    v->attr[i].key = key;
+    v->attr[i].value = &v->value[i];
+    if (ftm_table_add_at(&e->handles, FTM_KEYVAL, key, handle & (FTM_HANDLE_PLACES - 1)) == 0)
+        return 0;
+    ftm_mem_free(&e->mem, key, sizeof *key);
+    return MPI_ERR_INTERN;
+}
+
+int ftm_attr_init(struct ftm *e)
+{
+    struct attr_values *v = ftm_mem_new(&e->mem, sizeof *v);
+    int rc;
+
+    e->attr = v;
+    if (v == NULL)
+        return MPI_ERR_INTERN;
+    rc = attr_predefine(e, v, 0, MPI_TAG_UB, FTM_TAG_MAX);
+    if (rc == 0)
+        rc = attr_predefine(e, v, 1, MPI_HOST, MPI_PROC_NULL);
+    if (rc == 0)
+        rc = attr_predefine(e, v, 2, MPI_IO, MPI_ANY_SOURCE);
+    if (rc == 0)
+        rc = attr_predefine(e, v, 3, MPI_WTIME_IS_GLOBAL, 0);
+    return rc;
+}
+
+void ftm_attr_clear(struct ftm *e)
+{
+    struct ftm_keyval *key;
+    int place = 0;
+
+    while ((key = ftm_table_next(&e->handles, FTM_KEYVAL, &place)) != NULL)
+        ftm_mem_free(&e->mem, key, sizeof *key);
+    ftm_mem_free(&e->mem, e->attr, sizeof(struct attr_values));
+    e->attr = NULL;
+}
+
+void ftm_attr_drop_key(struct ftm *e, struct ftm_keyval *key)
+{
+    if (--key->refs != 0)
+        return;
+    ftm_table_remove(&e->handles, key->handle, FTM_KEYVAL);
+    ftm_mem_free(&e->mem, key, sizeof *key);
+}
+
+const struct ftm_attr *ftm_attr_predefined(const struct ftm *e, const struct ftm_keyval *key)
+{
+    const struct attr_values *v = e->attr;
+    int i;
+
+    for (i = 0; i < 4; i++)
+        if (v->attr[i].key == key)
+            return &v->attr[i];
+    return NULL;
+}
+
+struct ftm_attr *ftm_attr_find(const struct ftm_comm *comm, const struct ftm_keyval *key)
+{
+    struct ftm_attr *a = comm->attrs;
+
+    while (a != NULL && a->key != key)
+        a = a->next;
+    return a;
+}
+
+static int attr_call_delete(struct ftm_comm *comm, struct ftm_attr *a)
+{
+    return a->key->del != NULL ? a->key->del(comm->handle, a->key->handle, a->value, a->key->extra)
+           : MPI_SUCCESS;
+}
+
+/* A value that is replaced is deleted first, and stays if that fails. */
+int ftm_attr_put(struct ftm *e, struct ftm_comm *comm, struct ftm_keyval *key, void *value)
+{
+    struct ftm_attr *a = ftm_attr_find(comm, key);
+    int rc;
+
+    if (a != NULL) {
+        rc = attr_call_delete(comm, a);
+        if (rc == MPI_SUCCESS)
+            a->value = value;
+        return rc;
+    }
+    a = ftm_mem_new(&e->mem, sizeof *a);
+    if (a == NULL)
+        return MPI_ERR_INTERN;
+    a->key = key;
+    a->value = value;
+    a->next = comm->attrs;
+    comm->attrs = a;
+    key->refs++;
+    return MPI_SUCCESS;
+}
+
+/* The program's function may have changed the list, so the place is looked for afterwards. */
+int ftm_attr_delete(struct ftm *e, struct ftm_comm *comm, struct ftm_attr *attr)
+{
+    struct ftm_attr **at = &comm->attrs;
+    int rc = attr_call_delete(comm, attr);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while (*at != NULL && *at != attr)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return MPI_SUCCESS;
+    *at = attr->next;
+    ftm_attr_drop_key(e, attr->key);
+    ftm_mem_free(&e->mem, attr, sizeof *attr);
+    return MPI_SUCCESS;
+}
+
+int ftm_attr_delete_all(struct ftm *e, struct ftm_comm *comm)
+{
+    int rc = MPI_SUCCESS;
+
+    while (rc == MPI_SUCCESS && comm->attrs != NULL)
+        rc = ftm_attr_delete(e, comm, comm->attrs);
+    return rc;
+}
+
+void ftm_attr_forget_all(struct ftm *e, struct ftm_comm *comm)
+{
+    struct ftm_attr *a;
+
+    while ((a = comm->attrs) != NULL) {
+        comm->attrs = a->next;
+        ftm_attr_drop_key(e, a->key);
+        ftm_mem_free(&e->mem, a, sizeof *a);
+    }
+}
+
+/* The oldest first, so that the list of the duplicate has the same order. */
+static struct ftm_attr *attr_before(struct ftm_comm *comm, const struct ftm_attr *end)
+{
+    struct ftm_attr *a = comm->attrs;
+
+    while (a != end && a->next != end)
+        a = a->next;
+    return a;
+}
+
+int ftm_attr_copy_all(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to)
+{
+    struct ftm_attr *a, *end = NULL;
+    void *value;
+    int flag, rc = MPI_SUCCESS;
+
+    for (; rc == MPI_SUCCESS && end != from->attrs; end = a) {
+        a = attr_before(from, end);
+        value = NULL;
+        flag = 0;
+        if (a->key->copy != NULL)
+            rc = a->key->copy(from->handle, a->key->handle, a->key->extra, a->value, &value, &flag);
+        if (rc == MPI_SUCCESS && flag)
+            rc = ftm_attr_put(e, to, a->key, value);
+    }
+    return rc;
+}

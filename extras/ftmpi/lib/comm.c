@@ -1,0 +1,247 @@
+/* comm.c - makes communicators, and what their members must agree upon for it. */
+#include "comm.h"
+
+#include <string.h>
+
+#include "coll.h"
+#include "engine.h"
+#include "pump.h"
+#include "request.h"
+
+/* Contexts of the first communicators, the same at all processes. */
+enum { COMM_WORLD_CONTEXT = 0, COMM_SELF_CONTEXT = 2, COMM_STEP = 2 };
+
+static void comm_release(struct ftm *e, struct ftm_comm *c)
+{
+    if (c->handle != 0)
+        ftm_table_remove(&e->handles, c->handle, FTM_COMM);
+    ftm_attr_forget_all(e, c);
+    ftm_coll_forget(e, c);
+    ftm_topo_drop(e, c->topo);
+    ftm_group_drop(e, c->group);
+    ftm_group_drop(e, c->remote);
+    ftm_error_drop(e, c->errhandler);
+    ftm_mem_free(&e->mem, c, sizeof *c);
+}
+
+static struct ftm_comm *comm_begin(struct ftm *e, const struct ftm_comm_parts *p)
+{
+    struct ftm_comm *c = ftm_mem_new(&e->mem, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->refs = 1;
+    c->context = p->context;
+    c->group = p->group;
+    c->group->refs++;
+    c->rank = c->group->rank;
+    c->size = c->group->size;
+    c->remote = p->remote;
+    if (c->remote != NULL)
+        c->remote->refs++;
+    c->topo = p->topo;
+    if (c->topo != NULL)
+        c->topo->refs++;
+    c->errhandler = p->parent != NULL ? p->parent->errhandler
+                                      : ftm_table_get(&e->handles, MPI_ERRORS_ARE_FATAL, FTM_ERRHANDLER);
+    c->errhandler->refs++;
+    return c;
+}
+
+/* Enters it, at a handle chosen or at any (0), and opens its contexts. */
+static int comm_open(struct ftm *e, struct ftm_comm *c, int handle, int hidden)
+{
+    int bad = 0;
+
+    if (handle != 0)
+        bad = ftm_table_add_at(&e->handles, FTM_COMM, c, handle & (FTM_HANDLE_PLACES - 1));
+    else if (!hidden)
+        bad = ftm_table_add(&e->handles, FTM_COMM, c, &handle);
+    if (bad == 0)
+        c->handle = handle;
+    if (bad == 0 && c->context + 1 <= FTM_CONTEXT_MAX && ftm_match_attach(e, c) == 0)
+        return 0;
+    comm_release(e, c);
+    return MPI_ERR_INTERN;
+}
+
+int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_comm **out)
+{
+    struct ftm_comm *c = comm_begin(e, parts);
+    int rc;
+
+    *out = NULL;
+    if (c == NULL)
+        return MPI_ERR_INTERN;
+    rc = comm_open(e, c, 0, parts->hidden);
+    if (rc == 0)
+        *out = c;
+    return rc;
+}
+
+static int comm_predefine(struct ftm *e, int handle, const char *name, uint32_t context,
+                          struct ftm_group *group,
+                          struct ftm_comm **out)
+{
+    struct ftm_comm_parts parts = { NULL, context, group, NULL, NULL, 0 };
+    struct ftm_comm *c = group != NULL ? comm_begin(e, &parts) : NULL;
+    int rc;
+
+    ftm_group_drop(e, group);
+    if (c == NULL)
+        return MPI_ERR_INTERN;
+    memcpy(c->name, name, strlen(name) + 1);
+    rc = comm_open(e, c, handle, 0);
+    if (rc == 0)
+        *out = c;
+    return rc;
+}
+
+int ftm_comm_init(struct ftm *e)
+{
+    struct ftm_group *empty = ftm_group_new(e, NULL, 0);
+    int rc;
+
+    if (empty == NULL || ftm_table_add_at(&e->handles, FTM_GROUP, empty, 1) != 0) {
+        ftm_group_drop(e, empty);
+        return MPI_ERR_INTERN;
+    }
+    rc = comm_predefine(e, MPI_COMM_WORLD, "MPI_COMM_WORLD", COMM_WORLD_CONTEXT,
+                        ftm_group_new_world(e, e->config.size), &e->world);
+    return rc != 0 ? rc : comm_predefine(e, MPI_COMM_SELF, "MPI_COMM_SELF", COMM_SELF_CONTEXT,
+                                         ftm_group_new(e, &e->config.rank, 1), &e->self);
+}
+
+static void comm_close(struct ftm *e, struct ftm_comm *c)
+{
+    ftm_match_detach(e, c);
+    comm_release(e, c);
+}
+
+void ftm_comm_clear(struct ftm *e)
+{
+    struct ftm_group *g;
+    struct ftm_comm *c;
+    int place = 0;
+
+    while ((c = ftm_table_next(&e->handles, FTM_COMM, &place)) != NULL) {
+        if (c->local != NULL)
+            comm_close(e, c->local);
+        comm_close(e, c);
+    }
+    place = 0;
+    while ((g = ftm_table_next(&e->handles, FTM_GROUP, &place)) != NULL)
+        ftm_group_drop(e, g);
+    e->world = e->self = NULL;
+}
+
+void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm)
+{
+    struct ftm_comm *local;
+
+    if (comm == NULL || --comm->refs != 0)
+        return;
+    local = comm->local;
+    comm_close(e, comm);
+    if (local != NULL && --local->refs == 0)
+        comm_close(e, local);
+}
+
+void ftm_comm_free(struct ftm *e, struct ftm_comm *comm)
+{
+    ftm_table_remove(&e->handles, comm->handle, FTM_COMM);
+    comm->handle = 0;
+    ftm_comm_drop(e, comm);
+}
+
+int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
+{
+    size_t bytes = (size_t)comm->size * sizeof(uint32_t);
+    uint32_t mine = e->contexts.next, *all = ftm_mem_new(&e->mem, bytes);
+    int i, rc;
+
+    *context = 0;
+    if (all == NULL)
+        return MPI_ERR_INTERN;
+    rc = ftm_coll_allgather_bytes(e, comm, &mine, sizeof mine, all);
+    for (i = 0; rc == 0 && i < comm->size; i++)
+        if (all[i] > *context)
+            *context = all[i];
+    ftm_mem_free(&e->mem, all, bytes);
+    return rc;
+}
+
+int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
+                 struct ftm_comm **out)
+{
+    struct ftm_comm_parts parts = { comm, 0, group, NULL, topo, 0 };
+    int rc = ftm_comm_agree(e, comm, &parts.context);
+
+    *out = NULL;
+    return rc != 0 || group->rank == MPI_UNDEFINED ? rc : ftm_comm_new(e, &parts, out);
+}
+
+/* A message to the other leader and one from it. */
+static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
+                     void *theirs, size_t theirs_bytes)
+{
+    struct ftm_type *byte = ftm_table_get(&e->handles, MPI_BYTE, FTM_TYPE);
+    struct ftm_request *in, *out = NULL;
+    int rc;
+
+    if (b->remote < 0 || b->remote >= ftm_comm_peers(b->between)->size)
+        return MPI_ERR_RANK;
+    rc = ftm_recv_start(e, &in, b->between, b->collective, theirs, theirs_bytes, byte, b->remote, b->tag);
+    if (rc == 0)
+        rc = ftm_send_start(e, &out, FTM_STANDARD, b->between, b->collective, mine, mine_bytes, byte,
+                            b->remote,
+                            b->tag);
+    if (rc == 0)
+        rc = ftm_pump_request(e, in);
+    if (rc == 0)
+        rc = ftm_pump_request(e, out);
+    if (rc == 0)
+        rc = in->error != 0 ? in->error : out->error;
+    if (rc == 0 && in->status.bytes != theirs_bytes)
+        rc = MPI_ERR_ARG;
+    if (in != NULL)
+        ftm_request_free(e, in);
+    if (out != NULL)
+        ftm_request_free(e, out);
+    return rc;
+}
+
+int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
+                      void *theirs, size_t theirs_bytes)
+{
+    int rc = 0, told;
+
+    if (b->local->rank == b->leader && b->between == NULL)
+        rc = MPI_ERR_COMM;
+    else if (b->local->rank == b->leader)
+        rc = comm_swap(e, b, mine, mine_bytes, theirs, theirs_bytes);
+    told = rc;
+    rc = ftm_coll_bcast_bytes(e, b->local, &told, sizeof told, b->leader);
+    if (rc != 0 || told != 0)
+        return rc != 0 ? rc : told;
+    return ftm_coll_bcast_bytes(e, b->local, theirs, theirs_bytes, b->leader);
+}
+
+int ftm_comm_new_inter(struct ftm *e, struct ftm_comm *parent, uint32_t context, struct ftm_group *group,
+                       struct ftm_group *remote, struct ftm_comm **out)
+{
+    struct ftm_comm_parts own = { parent, context + COMM_STEP, group, NULL, NULL, 1 };
+    struct ftm_comm_parts both = { parent, context, group, remote, NULL, 0 };
+    struct ftm_comm *local;
+    int rc = ftm_comm_new(e, &own, &local);
+
+    *out = NULL;
+    if (rc != 0)
+        return rc;
+    rc = ftm_comm_new(e, &both, out);
+    if (rc != 0)
+        ftm_comm_drop(e, local);
+    else
+        (*out)->local = local;
+    return rc;
+}

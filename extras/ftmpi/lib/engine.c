@@ -1,0 +1,433 @@
+/* engine.c - one process of an MPI job as a state machine: making it, stepping it, its end. */
+#include "engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arbiter.h"
+#include "attr.h"
+#include "comm.h"
+#include "error.h"
+#include "flight.h"
+#include "op.h"
+#include "request.h"
+#include "schedule.h"
+#include "start.h"
+#include "type.h"
+
+/* Ranks compute for hours between two calls, and nothing works for them meanwhile. So they announce a day
+ * of silence, have a day of patience with others, and relay for nobody; who is dead is said by the
+ * launcher. */
+#define ENGINE_DAY_US 86400000000u
+
+/* ---- The end ----------------------------------------------------------------------------------- */
+
+void ftm_end(struct ftm *e, int code, const char *format, ...)
+{
+    va_list args;
+
+    if (e->ended)
+        return;
+    e->ended = 1;
+    e->end_code = code;
+    e->end_has_line = format != NULL;
+    if (format != NULL) {
+        va_start(args, format);
+        vsnprintf(e->end_line, sizeof e->end_line, format, args);
+        va_end(args);
+    }
+}
+
+static void engine_tell_end(struct ftm *e)
+{
+    if (!e->ended || e->end_told)
+        return;
+    e->end_told = 1;
+    if (e->config.on_end != NULL)
+        e->config.on_end(e->config.user, e->end_code, e->end_has_line ? e->end_line : NULL);
+}
+
+/* ---- The arbiter ------------------------------------------------------------------------------- */
+
+/* To the arbiter, which is this process itself if it has made one. */
+static int engine_tell_arbiter(struct ftm *e, uint32_t what, const void *data, size_t size)
+{
+    uint64_t from = ftm_proc_from(e, 0), tag = FTM_WORD(FTM_START, what, 0, 0);
+
+    if (e->start.arbiter != NULL) {
+        ftm_arbiter_message(e->start.arbiter, from, tag, data, size);
+        return 0;
+    }
+    if (e->config.arbiter != 0)
+        return phx_send(e->node, e->config.arbiter, from, tag, data, size);
+    return phx_send(e->node, e->procs[0].name, from, tag, data, size);
+}
+
+/* Without a launcher that has an arbiter rank 0 runs it: it hears of no exits. */
+static void engine_cast(void *ctx, uint64_t tag, const void *data, size_t size)
+{
+    struct ftm *e = ctx;
+    int i;
+
+    for (i = 0; i < e->config.size; i++)
+        ftm_proc_tell(e, i, tag, data, size);
+}
+
+static void engine_say(void *ctx, const char *line)
+{
+    ftm_end(ctx, 1, "%s", line);
+}
+
+static void engine_over(void *ctx, int code)
+{
+    struct ftm *e = ctx;
+
+    ftm_end(e, code, NULL);
+    e->end_code = code;
+}
+
+static const char *engine_host(void *ctx, uint32_t rank)
+{
+    (void)ctx;
+    (void)rank;
+    return "its host";
+}
+
+static int engine_make_arbiter(struct ftm *e)
+{
+    struct ftm_arbiter_ops ops = { NULL, engine_cast, engine_say, engine_over, engine_host };
+    uint32_t i, size = (uint32_t)e->config.size;
+    int err;
+
+    ops.ctx = e;
+    if ((err = ftm_arbiter_new(&e->start.arbiter, e->config.alloc, size, &ops)) != 0)
+        return err;
+    for (i = 0; i < size; i++)
+        ftm_arbiter_started(e->start.arbiter, i, 0);
+    return 0;
+}
+
+static int engine_notice(struct ftm *e, const void *data, size_t size)
+{
+    struct ftm_event event;
+
+    if (ftm_event_get(&event, data, size) != 0)
+        return -1;
+    if (event.kind == FTM_EVENT_FINISHED)
+        e->start.finished = 1;
+    else if (event.kind == FTM_EVENT_ABORT)
+        ftm_end(e, (int)event.code, NULL);
+    return 0;
+}
+
+int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size)
+{
+    if (FTM_KIND(tag) == FTM_OUT) {
+        ftm_end(e, 1, "rank %d: was declared failed, and so ends", e->config.rank);
+        return 0;
+    }
+    if (FTM_KIND(tag) == FTM_NOTICE)
+        return engine_notice(e, data, size);
+    if (FTM_FLAGS(tag) == FTM_START_TABLE) {
+        if (ftm_proc_table(e, data, size) != 0)
+            return -1;
+        e->start.ready = 1;
+        return 0;
+    }
+    if (e->start.arbiter == NULL)
+        return -1;
+    ftm_arbiter_message(e->start.arbiter, from, tag, data, size);
+    return 0;
+}
+
+static int engine_hello(struct ftm *e)
+{
+    unsigned char bytes[FTM_HELLO_MOST];
+    struct ftm_hello h;
+
+    memset(&h, 0, sizeof h);
+    ftm_start_layout(&h.layout);
+    h.job_size = (uint32_t)e->config.size;
+    h.host = (uint32_t)e->config.host;
+    h.site = (uint32_t)e->config.site;
+    snprintf(h.name, sizeof h.name, "%s", e->config.host_name != NULL ? e->config.host_name : "");
+    return engine_tell_arbiter(e, FTM_START_HELLO, bytes, ftm_hello_put(bytes, &h));
+}
+
+void ftm_abort(struct ftm *e, int code, const char *line)
+{
+    unsigned char bytes[FTM_ABORT_MOST];
+
+    if (e->ended)
+        return;
+    if (e->node != NULL)
+        engine_tell_arbiter(e, FTM_START_ABORT, bytes, ftm_abort_put(bytes, (int32_t)code, line));
+    if (e->node != NULL && e->config.arbiter != 0)
+        return; /* the launcher says the line, and its notice ends us */
+    ftm_end(e, code, "rank %d: %s", e->config.rank, line);
+}
+
+void ftm_finalize(struct ftm *e)
+{
+    if (e->node == NULL)
+        e->start.finished = 1;
+    else if (engine_tell_arbiter(e, FTM_START_FINALIZED, NULL, 0) != 0)
+        ftm_end(e, 1, "rank %d: cannot tell that it ends", e->config.rank);
+}
+
+int ftm_finished(const struct ftm *e)
+{
+    return e->start.finished;
+}
+
+int ftm_has_sent(const struct ftm *e)
+{
+    return e->sends == 0 && ftm_list_is_empty(&e->owing) && ftm_list_is_empty(&e->local);
+}
+
+/* ---- Phoenix ----------------------------------------------------------------------------------- */
+
+static void engine_on_message(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p;
+    ftm_flight_arrived(user, m->from, m->tag, m->data, m->size);
+}
+
+static void *engine_on_begin(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p;
+    return ftm_flight_place(user, m->from, m->tag, m->size);
+}
+
+/* The place is part of a receive that goes on waiting: the piece begins again. */
+static void engine_on_abandon(phx *p, void *buffer, size_t size, void *user)
+{
+    (void)p;
+    (void)buffer;
+    (void)size;
+    (void)user;
+}
+
+static void engine_on_writable(phx *p, uint64_t to, void *user)
+{
+    (void)p;
+    ftm_proc_writable(user, to);
+}
+
+static void engine_configure(struct ftm *e, struct phx_config *cfg)
+{
+    phx_config_init(cfg);
+    cfg->user = e;
+    cfg->cluster = "ftmpi";
+    cfg->key = e->config.key;
+    cfg->key_size = e->config.key_size;
+    cfg->relay = e->start.arbiter != NULL; /* rank 0 of a job without a launcher is the hub */
+    cfg->full_mesh = 0;
+    cfg->same_host = !e->config.tcp;
+    cfg->detector.interval_us = ENGINE_DAY_US;
+    cfg->detector.insurance_us = ENGINE_DAY_US;
+    cfg->detector.timeout_us = ENGINE_DAY_US;
+    cfg->detector.broken_us = ENGINE_DAY_US;
+    cfg->on_message = engine_on_message;
+    cfg->on_begin = engine_on_begin;
+    cfg->on_abandon = engine_on_abandon;
+    cfg->on_writable = engine_on_writable;
+    cfg->log_level = PHX_LOG_ERROR;
+    cfg->alloc = e->config.alloc;
+    cfg->os = e->config.os;
+}
+
+/* Addresses separated by blanks. */
+static int engine_join(struct ftm *e, const char *hubs)
+{
+    char address[PHX_ADDRESS_TEXT];
+    size_t n;
+    int err = 0;
+
+    for (hubs += strspn(hubs, " "); err == 0 && *hubs != '\0'; hubs += n, hubs += strspn(hubs, " ")) {
+        n = strcspn(hubs, " ");
+        if (n >= sizeof address)
+            return PHX_EADDRESS;
+        memcpy(address, hubs, n);
+        address[n] = '\0';
+        if (e->start.arbiter != NULL) /* ours is the hub, unless somebody listens there already */
+            err = phx_listen(e->node, address);
+        if (e->start.arbiter == NULL || err == PHX_EINUSE)
+            err = phx_join(e->node, address);
+    }
+    return err;
+}
+
+static int engine_make_node(struct ftm *e)
+{
+    struct phx_config cfg;
+    uint64_t name = e->procs[e->config.rank].name;
+    int err;
+
+    if (e->config.hubs == NULL)
+        return PHX_EINVAL;
+    if (e->config.arbiter == 0 && e->config.rank == 0 && (err = engine_make_arbiter(e)) != 0)
+        return err;
+    engine_configure(e, &cfg);
+    if ((err = phx_new(&e->node, &cfg, e->made_us)) != 0 || (err = phx_assume(e->node, name, name)) != 0)
+        return err;
+    if (e->config.listen != NULL && (err = phx_listen(e->node, e->config.listen)) != 0)
+        return err;
+    if ((err = engine_join(e, e->config.hubs)) != 0)
+        return err;
+    return engine_hello(e);
+}
+
+/* ---- Life -------------------------------------------------------------------------------------- */
+
+static void engine_defaults(struct ftm_config *c)
+{
+    if (c->eager_limit == 0)
+        c->eager_limit = FTM_EAGER_LIMIT;
+    if (c->eager_budget == 0)
+        c->eager_budget = FTM_EAGER_BUDGET;
+    if (c->eager_limit > c->eager_budget / 4)
+        c->eager_limit = c->eager_budget / 4;
+    if (c->piece == 0)
+        c->piece = FTM_PIECE;
+    if (c->asks == 0)
+        c->asks = FTM_ASKS;
+}
+
+static int engine_make_objects(struct ftm *e)
+{
+    int err;
+
+    if ((err = ftm_type_init(e)) == 0 && (err = ftm_op_init(e)) == 0 && (err = ftm_error_init(e)) == 0
+        && (err = ftm_attr_init(e)) == 0)
+        err = ftm_comm_init(e);
+    return err;
+}
+
+static int engine_make(struct ftm *e)
+{
+    int err;
+
+    e->scratch = ftm_mem_resize(&e->mem, NULL, 0, e->config.eager_limit + FTM_ASK_SIZE);
+    if (e->scratch == NULL || ftm_proc_init(e) != 0)
+        return PHX_ENOMEM;
+    if ((err = engine_make_objects(e)) != 0)
+        return err;
+    if (e->config.size > 1)
+        return engine_make_node(e);
+    e->start.ready = 1;
+    return 0;
+}
+
+int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
+{
+    struct ftm_mem mem = { NULL, 0, 0 };
+    struct ftm *e;
+    int err;
+
+    *out = NULL;
+    if (config->size < 1 || config->rank < 0 || config->rank >= config->size
+        || config->size > (int)FTM_RANK_MAX || config->life < 0 || config->life > (int)FTM_LIFE_MAX)
+        return PHX_EINVAL;
+    mem.alloc = config->alloc;
+    e = ftm_mem_new(&mem, sizeof *e);
+    if (e == NULL)
+        return PHX_ENOMEM;
+    e->config = *config;
+    e->mem = mem;
+    e->made_us = now;
+    engine_defaults(&e->config);
+    ftm_table_init(&e->handles, &e->mem);
+    ftm_table_init(&e->flights, &e->mem);
+    ftm_list_init(&e->contexts.early);
+    ftm_list_init(&e->bsend.segments);
+    ftm_list_init(&e->requests);
+    ftm_list_init(&e->pool);
+    ftm_list_init(&e->local);
+    ftm_list_init(&e->owing);
+    if ((err = engine_make(e)) != 0) {
+        ftm_free(e);
+        return err;
+    }
+    *out = e;
+    return 0;
+}
+
+int ftm_ready(const struct ftm *e)
+{
+    return e->start.ready;
+}
+
+int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
+{
+    const struct pollfd none = { -1, 0, 0 };
+    int more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
+
+    if (e->awaited && e->node != NULL)
+        phx_step(e->node, now, &none, 0);
+    e->awaited = 0;
+    ftm_proc_deliver(e);
+    ftm_proc_flush(e);
+    ftm_schedule_run(e);
+    engine_tell_end(e);
+    return more > 0 || !ftm_list_is_empty(&e->local);
+}
+
+uint64_t ftm_deadline(const struct ftm *e)
+{
+    if (!ftm_list_is_empty(&e->local) || (e->ended && !e->end_told))
+        return 0;
+    return e->node != NULL ? phx_deadline(e->node) : UINT64_MAX;
+}
+
+void ftm_close(struct ftm *e, uint64_t drain_us)
+{
+    if (e->node != NULL)
+        phx_close(e->node, drain_us);
+}
+
+int ftm_closed(const struct ftm *e)
+{
+    return e->node == NULL || phx_closed(e->node);
+}
+
+static void engine_drop_early(struct ftm *e)
+{
+    struct ftm_list *link;
+
+    while ((link = ftm_list_take(&e->contexts.early)) != NULL) {
+        struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, bin);
+
+        item->charged = 0;
+        ftm_recv_drop(e, item);
+    }
+}
+
+/* Phoenix goes first, since it gives memory back that requests hold. */
+void ftm_free(struct ftm *e)
+{
+    struct ftm_mem mem;
+
+    if (e == NULL)
+        return;
+    e->ended = e->end_told = 1;
+    phx_free(e->node);
+    e->node = NULL;
+    ftm_proc_drop_local(e);
+    ftm_request_clear(e);
+    ftm_comm_clear(e);
+    engine_drop_early(e);
+    ftm_attr_clear(e);
+    ftm_error_clear(e);
+    ftm_op_clear(e);
+    ftm_type_clear(e);
+    ftm_arbiter_free(e->start.arbiter);
+    ftm_proc_clear(e);
+    ftm_mem_free(&e->mem, e->contexts.sorted, e->contexts.capacity * sizeof *e->contexts.sorted);
+    ftm_mem_free(&e->mem, e->scratch, e->config.eager_limit + FTM_ASK_SIZE);
+    ftm_table_clear(&e->handles);
+    ftm_table_clear(&e->flights);
+    mem = e->mem;
+    ftm_mem_free(&mem, e, sizeof *e);
+}

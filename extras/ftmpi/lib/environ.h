@@ -1,0 +1,20 @@
+/* environ.h - what a process is told by its launcher through the environment. */
+#ifndef FTM_ENVIRON_H
+#define FTM_ENVIRON_H
+
+#include "engine.h"
+
+#define FTM_KEY_MOST 1024
+
+struct ftm_environ {
+    struct ftm_config config;
+    unsigned char key[FTM_KEY_MOST];
+    char host_name[64];
+    char problem[128]; /* what was wrong with it */
+};
+
+/* Reads FTMPI_... into v->config. 0, or -1 and v->problem says why. Without any of these it is a world of
+ * one. */
+int ftm_environ_read(struct ftm_environ *v);
+
+#endif

@@ -1,0 +1,122 @@
+/* flight.c - messages between processes: their bytes, and who handles which. */
+#include "flight.h"
+
+#include "engine.h"
+
+static void flight_put32(unsigned char *to, uint32_t value)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static void flight_put64(unsigned char *to, uint64_t value)
+{
+    flight_put32(to, (uint32_t)value);
+    flight_put32(to + 4, (uint32_t)(value >> 32));
+}
+
+static uint32_t flight_get32(const unsigned char *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static uint64_t flight_get64(const unsigned char *from)
+{
+    return flight_get32(from) | (uint64_t)flight_get32(from + 4) << 32;
+}
+
+void ftm_flight_put_ask(unsigned char *to, const struct ftm_ask *a)
+{
+    flight_put64(to, a->bytes);
+    flight_put32(to + 8, a->number);
+}
+
+int ftm_flight_get_ask(struct ftm_ask *a, const void *data, size_t size)
+{
+    const unsigned char *from = data;
+
+    if (size < FTM_ASK_SIZE)
+        return -1;
+    a->bytes = flight_get64(from);
+    a->number = flight_get32(from + 8);
+    return 0;
+}
+
+void ftm_flight_put_go(unsigned char *to, const struct ftm_go *g)
+{
+    flight_put32(to, g->send);
+    flight_put32(to + 4, g->receive);
+    flight_put64(to + 8, g->wanted);
+    flight_put32(to + 16, g->piece);
+}
+
+int ftm_flight_get_go(struct ftm_go *g, const void *data, size_t size)
+{
+    const unsigned char *from = data;
+
+    if (size != FTM_GO_SIZE)
+        return -1;
+    g->send = flight_get32(from);
+    g->receive = flight_get32(from + 4);
+    g->wanted = flight_get64(from + 8);
+    g->piece = flight_get32(from + 16);
+    return g->wanted > 0 && g->piece == 0 ? -1 : 0;
+}
+
+static int flight_dispatch(struct ftm *e, const struct ftm_arrival *a)
+{
+    switch (FTM_KIND(a->tag)) {
+    case FTM_EAGER:
+        return ftm_recv_eager(e, a);
+    case FTM_ASK:
+        return ftm_recv_ask(e, a);
+    case FTM_GO:
+        return ftm_send_go(e, a);
+    case FTM_PART:
+        return ftm_recv_part(e, a);
+    case FTM_CREDIT:
+        return ftm_send_credit(e, a);
+    case FTM_WITHDRAW:
+        return (FTM_FLAGS(a->tag) & FTM_FLAG_ANSWER) != 0 ? ftm_send_withdrawn(e, a)
+                                                          : ftm_recv_withdraw(e, a);
+    default:
+        return -1;
+    }
+}
+
+void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size)
+{
+    int kind = FTM_KIND(tag), bad;
+    struct ftm_arrival a;
+
+    a.proc = ftm_proc_find(e, FTM_RANK(from), FTM_LIFE(from));
+    a.from = from;
+    a.tag = tag;
+    a.data = data;
+    a.size = size;
+    e->counters.arrived++;
+    if (e->ended)
+        return;
+    if (kind == FTM_START || kind == FTM_NOTICE || kind == FTM_OUT)
+        bad = ftm_engine_told(e, from, tag, data, size);
+    else
+        bad = a.proc == NULL ? -1 : flight_dispatch(e, &a);
+    if (bad)
+        ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
+                e->config.rank, kind, (unsigned long)size, (unsigned long)FTM_RANK(from),
+                (unsigned long)FTM_LIFE(from));
+}
+
+void *ftm_flight_place(struct ftm *e, uint64_t from, uint64_t tag, size_t size)
+{
+    struct ftm_arrival a;
+
+    a.proc = ftm_proc_find(e, FTM_RANK(from), FTM_LIFE(from));
+    a.from = from;
+    a.tag = tag;
+    a.data = NULL;
+    a.size = size;
+    return a.proc == NULL || e->ended || FTM_KIND(tag) != FTM_PART ? NULL : ftm_recv_place(e, &a);
+}

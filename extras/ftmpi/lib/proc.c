@@ -1,0 +1,241 @@
+/* proc.c - the other processes of the job: who they are, and what is owed to each. */
+#include "proc.h"
+
+#include <string.h>
+
+#include "engine.h"
+#include "flight.h"
+#include "start.h"
+
+/* A message to this process itself: it is delivered by the next step, as all others are. */
+struct proc_local {
+    struct ftm_list link;
+    uint64_t from, tag;
+    const void *data; /* what follows, or borrowed until release is called */
+    size_t size;
+    void (*release)(const void *data, size_t size, void *arg);
+    void *arg;
+};
+
+int ftm_proc_init(struct ftm *e)
+{
+    int i;
+
+    e->procs = ftm_mem_new(&e->mem, (size_t)e->config.size * sizeof *e->procs);
+    if (e->procs == NULL)
+        return -1;
+    for (i = 0; i < e->config.size; i++) {
+        struct ftm_proc *p = &e->procs[i];
+
+        p->rank = i;
+        p->life = i == e->config.rank ? (uint32_t)e->config.life : 0;
+        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, (uint32_t)i);
+        p->credit = e->config.eager_budget;
+        ftm_list_init(&p->control);
+        ftm_list_init(&p->queue);
+        ftm_list_init(&p->parts);
+    }
+    return 0;
+}
+
+static size_t proc_local_bytes(const struct proc_local *l)
+{
+    return sizeof *l + (l->release == NULL ? l->size : 0);
+}
+
+static void proc_local_free(struct ftm *e, struct proc_local *l)
+{
+    if (l->release != NULL)
+        l->release(l->data, l->size, l->arg);
+    ftm_mem_free(&e->mem, l, proc_local_bytes(l));
+}
+
+void ftm_proc_drop_local(struct ftm *e)
+{
+    struct ftm_list *link;
+
+    while ((link = ftm_list_take(&e->local)) != NULL)
+        proc_local_free(e, FTM_LIST_OF(link, struct proc_local, link));
+}
+
+void ftm_proc_clear(struct ftm *e)
+{
+    struct ftm_list *link;
+    int i;
+
+    if (e->procs == NULL)
+        return;
+    for (i = 0; i < e->config.size; i++) {
+        while ((link = ftm_list_take(&e->procs[i].control)) != NULL) {
+            struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
+
+            ftm_mem_free(&e->mem, c, sizeof *c + c->size);
+        }
+    }
+    ftm_mem_free(&e->mem, e->procs, (size_t)e->config.size * sizeof *e->procs);
+    e->procs = NULL;
+}
+
+int ftm_proc_table(struct ftm *e, const void *data, size_t size)
+{
+    uint32_t count = (uint32_t)e->config.size, i;
+    struct ftm_seat *seats = ftm_mem_new(&e->mem, count * sizeof *seats);
+    int result = seats == NULL ? -1 : ftm_seats_get(seats, count, data, size);
+
+    for (i = 0; result == 0 && i < count; i++) {
+        struct ftm_proc *p = &e->procs[i];
+
+        p->life = seats[i].life;
+        p->host = (int)seats[i].host;
+        p->site = (int)seats[i].site;
+        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, i);
+    }
+    ftm_mem_free(&e->mem, seats, count * sizeof *seats);
+    return result;
+}
+
+struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life)
+{
+    if (rank >= (uint32_t)e->config.size || e->procs[rank].life != life)
+        return NULL;
+    return &e->procs[rank];
+}
+
+uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation)
+{
+    return FTM_FROM(generation, (uint32_t)e->config.life, (uint32_t)e->config.rank);
+}
+
+/* ---- Sending ----------------------------------------------------------------------------------- */
+
+static int proc_send_local(struct ftm *e, const struct proc_local *what)
+{
+    struct proc_local *l = ftm_mem_resize(&e->mem, NULL, 0, proc_local_bytes(what));
+
+    if (l == NULL)
+        return PHX_ENOMEM;
+    *l = *what;
+    if (l->release == NULL && l->size > 0) {
+        memcpy(l + 1, what->data, l->size);
+        l->data = l + 1;
+    }
+    ftm_list_add(&e->local, &l->link);
+    return 0;
+}
+
+int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
+                  void (*release)(const void *data, size_t size, void *arg), void *arg)
+{
+    struct ftm_proc *p = &e->procs[proc];
+    struct proc_local local;
+    int err;
+
+    if (proc == e->config.rank) {
+        memset(&local, 0, sizeof local);
+        local.from = from;
+        local.tag = tag;
+        local.data = data;
+        local.size = size;
+        local.release = release;
+        local.arg = arg;
+        return proc_send_local(e, &local);
+    }
+    if (e->node == NULL)
+        return PHX_ECLOSED;
+    if (p->blocked)
+        return PHX_EAGAIN;
+    e->counters.sent++;
+    err = release != NULL ? phx_send_owned(e->node, p->name, from, tag, data, size, release, arg)
+                          : phx_send(e->node, p->name, from, tag, data, size);
+    p->blocked = err == PHX_EAGAIN;
+    return err;
+}
+
+void ftm_proc_deliver(struct ftm *e)
+{
+    struct ftm_list *last = e->local.prev, *link;
+    int more = !ftm_list_is_empty(&e->local);
+
+    while (more) { /* what these messages cause is for the next step */
+        struct proc_local *l;
+
+        link = ftm_list_take(&e->local);
+        more = link != last;
+        l = FTM_LIST_OF(link, struct proc_local, link);
+        ftm_flight_arrived(e, l->from, l->tag, l->data, l->size);
+        proc_local_free(e, l);
+    }
+}
+
+/* ---- What waits -------------------------------------------------------------------------------- */
+
+void ftm_proc_owe(struct ftm *e, struct ftm_proc *p)
+{
+    if (p->owing.next == NULL)
+        ftm_list_add(&e->owing, &p->owing);
+}
+
+void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
+{
+    struct ftm_proc *p = &e->procs[proc];
+    int err = ftm_list_is_empty(&p->control)
+                  ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
+    struct ftm_control *c;
+
+    if (err == 0)
+        return;
+    c = err == PHX_EAGAIN ? ftm_mem_resize(&e->mem, NULL, 0, sizeof *c + size) : NULL;
+    if (c == NULL) {
+        ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, proc,
+                phx_strerror(err == PHX_EAGAIN ? PHX_ENOMEM : err));
+        return;
+    }
+    memset(c, 0, sizeof *c);
+    c->from = ftm_proc_from(e, 0);
+    c->tag = tag;
+    c->size = size;
+    if (size > 0)
+        memcpy(c + 1, data, size);
+    ftm_list_add(&p->control, &c->link);
+    ftm_proc_owe(e, p);
+}
+
+static void proc_flush_control(struct ftm *e, struct ftm_proc *p)
+{
+    while (!p->blocked && !ftm_list_is_empty(&p->control)) {
+        struct ftm_control *c = FTM_LIST_OF(p->control.next, struct ftm_control, link);
+        int err = ftm_proc_send(e, p->rank, c->from, c->tag, c + 1, c->size, NULL, NULL);
+
+        if (err == PHX_EAGAIN)
+            return;
+        ftm_list_remove(&c->link);
+        ftm_mem_free(&e->mem, c, sizeof *c + c->size);
+        if (err != 0)
+            ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->rank, phx_strerror(err));
+    }
+}
+
+void ftm_proc_flush(struct ftm *e)
+{
+    struct ftm_list *link, *next;
+
+    for (link = e->owing.next; link != &e->owing; link = next) {
+        struct ftm_proc *p = FTM_LIST_OF(link, struct ftm_proc, owing);
+
+        next = link->next;
+        if (p->blocked)
+            continue;
+        proc_flush_control(e, p);
+        ftm_send_continue(e, p);
+        if (ftm_list_is_empty(&p->control) && ftm_list_is_empty(&p->queue) && ftm_list_is_empty(&p->parts))
+            ftm_list_remove(&p->owing);
+    }
+}
+
+void ftm_proc_writable(struct ftm *e, uint64_t name)
+{
+    uint32_t rank = FTM_RANK(name);
+
+    if (rank < (uint32_t)e->config.size && e->procs[rank].name == name)
+        e->procs[rank].blocked = 0;
+}

@@ -1,0 +1,103 @@
+/* pump.c - how a call waits: it looks for a while, then sleeps until something comes. */
+#define _POSIX_C_SOURCE 200809L
+#include "pump.h"
+
+#include <poll.h>
+
+#include "engine.h"
+#include "mpi.h"
+#include "request.h"
+
+/* Between processes that both look a message takes some microseconds, and one that has to wake its receiver
+ * takes some tens. So a call looks for config.patience_us since something came last, and then sleeps in
+ * poll: what has not come by then takes longer anyway. With more ranks than cores it sleeps at once, since
+ * looking would take the core from the rank that it waits for. */
+
+#define PUMP_SMALL 4096
+#define PUMP_ROW_US 20
+
+void ftm_pump_flush(struct ftm *e)
+{
+    struct pollfd none = { -1, 0, 0 };
+
+    if (ftm_deadline(e) == 0)
+        ftm_step(e, phx_now_us(), &none, 1);
+}
+
+void ftm_pump_turn(struct ftm *e)
+{
+    ftm_step(e, phx_now_us(), NULL, 0);
+    ftm_pump_flush(e);
+}
+
+static void pump_sleep(struct ftm *e, uint64_t now, uint64_t until)
+{
+    uint64_t deadline = ftm_deadline(e);
+    struct pollfd fd = { -1, POLLIN, 0 };
+    int ms = -1;
+
+    if (until < deadline)
+        deadline = until;
+    if (deadline <= now)
+        ms = 0;
+    else if (deadline - now < 3600000000u)
+        ms = (int)((deadline - now + 999) / 1000);
+    else if (deadline != UINT64_MAX)
+        ms = 3600000;
+    fd.fd = e->node != NULL ? phx_fd(e->node) : -1;
+    if (e->node != NULL && fd.fd < 0 && (ms < 0 || ms > 1))
+        ms = 1; /* a system without such a descriptor */
+    poll(&fd, 1, ms);
+}
+
+int ftm_pump_for(struct ftm *e, uint64_t most_us, int (*met)(void *arg), void *arg)
+{
+    uint64_t now = phx_now_us(), awake = now + e->config.patience_us;
+    uint64_t until = most_us < UINT64_MAX - now ? now + most_us : UINT64_MAX, seen;
+
+    while (!met(arg)) {
+        if (e->ended)
+            return MPI_ERR_INTERN;
+        if (now >= until)
+            return 0;
+        seen = e->counters.arrived;
+        ftm_pump_flush(e);
+        if (met(arg))
+            break;
+        if (now >= awake)
+            pump_sleep(e, now, until);
+        now = phx_now_us();
+        ftm_step(e, now, NULL, 0);
+        if (e->counters.arrived != seen)
+            awake = now + e->config.patience_us;
+    }
+    ftm_pump_flush(e);
+    return 0;
+}
+
+int ftm_pump_until(struct ftm *e, int (*met)(void *arg), void *arg)
+{
+    return ftm_pump_for(e, UINT64_MAX, met, arg);
+}
+
+static int pump_is_done(void *arg)
+{
+    const struct ftm_request *r = arg;
+
+    return r->done;
+}
+
+int ftm_pump_request(struct ftm *e, struct ftm_request *r)
+{
+    return ftm_pump_until(e, pump_is_done, r);
+}
+
+void ftm_pump_started(struct ftm *e, uint64_t bytes)
+{
+    uint64_t now = phx_now_us();
+    int row = now - e->row_us < PUMP_ROW_US;
+
+    e->row_us = now;
+    if (!row || bytes >= PUMP_SMALL)
+        ftm_pump_flush(e);
+}
