@@ -6,8 +6,8 @@
  * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
  * turn, and what they say waits for several turns of the hub.
  *
- * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is dialled for the first
- * time when there is time for it:
+ * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
+ * there is time for it:
  *
  *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
  *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
