@@ -99,8 +99,8 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next hop:
- * both are next to the delegate, so j has been told of v or hears from the delegate. */
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
+ * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
