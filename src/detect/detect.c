@@ -522,6 +522,10 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_fill_monitors(d);
     l->beat_now |= d->slow > l->promised_us;
     detect_set_timer(d, l, now);
+    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+        l->beat_now = 1;
+        phx__timer_set(d->timers, l->timer, d->last_step);
+    }
     phx__detect_alive(d, node, now);
     return 0;
 }

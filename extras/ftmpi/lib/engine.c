@@ -361,8 +361,12 @@ int ftm_ready(const struct ftm *e)
 
 int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
 {
+    const struct pollfd none = { -1, 0, 0 };
     int more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
 
+    if (e->awaited && e->node != NULL)
+        phx_step(e->node, now, &none, 0);
+    e->awaited = 0;
     ftm_proc_deliver(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);

@@ -106,6 +106,7 @@ struct ftm {
     int end_has_line;
     char end_line[256];
     int sends;    /* that are not done */
+    int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: it must not wait for company */
     uint64_t made_us;
     uint64_t row_us; /* of pump.c: when something was started last */
 };
