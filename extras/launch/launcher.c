@@ -609,8 +609,10 @@ static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t
 
 static void launch_no_host(struct launcher *la, const struct la_event *e)
 {
-    if (e->rank < la->job->agents_count)
-        la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+    if (e->rank >= la->job->agents_count || la->jobs.gone[e->rank])
+        return; /* under srun more than one may say so */
+    la->jobs.gone[e->rank] = 1;
+    la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
     launch_lost(la, e, e->value, "");
 }
 

@@ -157,7 +157,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
+    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
     frames_end(p, l, &w);

@@ -192,6 +192,7 @@ bars() {
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
     full too_large 3
+    full starved 50 SEEDS=20
     full slow 13
     full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
@@ -299,6 +300,7 @@ detect() {
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
     sim SCENARIO=too_large
+    sim SCENARIO=starved NODES=20 SEEDS=2
     sim SCENARIO=slow
     sim SCENARIO=slow_fast
 }
