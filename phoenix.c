@@ -1683,6 +1683,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
@@ -2210,7 +2211,7 @@ PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct ph
 #endif
 
 /* ======== src/dial/start.h ======== */
-/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.h - BRAIN: many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.h"
 #endif
@@ -2228,25 +2229,24 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
     uint64_t asked_at;  /* when somebody was last asked whether that was all */
     uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at;   /* when a link last came up */
+    uint64_t linked_at; /* when a link last came up */
+    uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* A node was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
 PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
- * look again at *next although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now, uint64_t *next);
+/* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
+ * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
+                                             uint64_t now);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */
@@ -2276,7 +2276,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at; /* in the order in which they are tried */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
     uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
@@ -2337,9 +2337,6 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
-                                          const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
@@ -2378,6 +2375,8 @@ struct phx__dial_ops {
     void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(phx *ctx);
+    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
@@ -2392,7 +2391,9 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
-    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
+    struct phx__dial_queue {
+        uint32_t head, tail; /* targets that are due; PHX__NONE */
+    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
@@ -11340,6 +11341,11 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
         route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = 1;
+    }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
@@ -11814,8 +11820,19 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
+ * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
+static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+
+    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
+           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
+           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+}
+
 /* Must neighbour j be sent an entry for v now? */
-static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
@@ -11842,7 +11859,13 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
+        return 0;
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+        j->held = 1;
+        return 0;
+    }
+    return 1;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
@@ -12258,7 +12281,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 1;
     d->monitors++;
@@ -12281,7 +12304,7 @@ static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 }
 
 /* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
-static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
+PHX__COLD static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
     uint64_t skip;
@@ -12298,7 +12321,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
 }
 
 /* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
-static void detect_fill_monitors(struct phx__detect *d)
+PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
 
@@ -12372,7 +12395,7 @@ static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
-static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
@@ -12381,7 +12404,7 @@ static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
@@ -12392,7 +12415,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
@@ -12429,7 +12452,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
     l->used = l->used_last > l->received_at;
     if (l->used && l->received_at > l->used_at) {
@@ -12505,7 +12528,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 }
 
 /* The owner frees the timers with their heap. */
-void phx__detect_free(struct phx__detect *d)
+PHX__COLD void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
@@ -12514,7 +12537,7 @@ void phx__detect_free(struct phx__detect *d)
     memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
+PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     d->limits = *limits;
     detect_fill_monitors(d);
@@ -12526,14 +12549,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 }
 
 /* All neighbours hear at once of what they could take for a death. */
-static void detect_tell_all(struct phx__detect *d)
+PHX__COLD static void detect_tell_all(struct phx__detect *d)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_busy(struct phx__detect *d, uint64_t us)
+PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
 
@@ -12544,7 +12567,7 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
-static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
     uint64_t was = d->slow;
 
@@ -12634,7 +12657,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__detect_link_down(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
@@ -12734,7 +12757,7 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
@@ -12790,7 +12813,7 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
     return l != NULL && l->monitor;
 }
 
-void phx__detect_forget(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
 
@@ -14016,46 +14039,44 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 }
 
 /* ======== src/dial/start.c ======== */
-/* start.c - many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.c - many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.c"
 #endif
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows. That is late if the other dials take the processors before: with 64 dials at once a hundred
- * processes on two cores need half a second until each has had its turn, and news takes several turns of the
- * hub. To wait until the hub is done is no cure, since a slow hub looks the same.
+ * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
+ * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
+ * turn, and what they say waits for several turns of the hub.
  *
- * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
+ * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
+ * there is time for it:
  *
- *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
- *     the node that told of the last one is asked for a BEAT. If its digest is ours, that was all, and
- *     dialling begins. A node that never answers, or always knows more, is not waited for long. News stops
- *     the dialling again, but news that never ends, be it true or made up, does not stop it for ever.
- *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
+ *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
+ *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
+ *     processors to the others. Those to whom somebody sends come first. That a hub has told all cannot be
+ *     seen, as a slow one looks the same. So after a moment without news the node that told of the last one
+ *     is asked for a BEAT: if its digest is ours, that was all.
+ *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
  *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
  *     only last longer, until they time out and start over.
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
- *   - Traffic (phx__dial_want) does not wait.
  *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
 /* include "dial/start.h" */
 
-/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
-#define START_SPREAD_US UINT64_C(80)
-#define START_STEPS 32u
-/* A moment without news: this, and START_LULL_PAIR_US times known^2, a tenth of what the links of so many
- * take on two cores: 12 ms in all for 100, 42 ms for 200. */
+#define START_EACH_US PHX__MS
+/* News may have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links
+ * of so many take on two cores: 12 ms in all for 100, 42 ms for 200. Else a node asks again. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* Without the right answer a node asks again after this, and dials START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
-#define START_WAIT_US PHX__SECOND
-/* Nor does news after news keep it waiting longer than this in all. */
-#define START_NEWS_US (5 * PHX__SECOND)
+/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
+#define START_SPREAD_US UINT64_C(80)
+#define START_STEPS 32u
 /* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
 /* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
@@ -14081,31 +14102,30 @@ int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
     return s->above != 0 && known > s->above;
 }
 
-void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->learnt_at <= s->told_all_at || now >= s->learnt_at + START_WAIT_US)
-        s->news_at = now;
-    s->learnt_at = now;
-}
-
-/* When the news are not waited for any longer. */
-static uint64_t start_end(const struct phx__dial_start *s)
-{
-    return PHX__MIN(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
-}
-
-/* Is the news perhaps still coming in? */
-static int start_is_settling(const struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    return phx__dial_start_is_paced(s, known) && s->learnt_at > s->told_all_at && now < start_end(s);
-}
-
+/* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
 static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
-    uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
+    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
-    return first > again ? first : again;
+    if (s->learnt_at <= s->told_all_at)
+        return UINT64_MAX;
+    return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
+}
+
+int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
+{
+    if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
+        return 0;
+    s->asked_at = now;
+    return 1;
+}
+
+int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
+        return 0;
+    s->told_all_at = now;
+    return 1;
 }
 
 uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
@@ -14120,9 +14140,11 @@ int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, 
     return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
 
-/* Dials that count, and when the next of them stops counting. */
-static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t now, uint64_t *next)
+/* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
+static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                uint64_t now)
 {
+    uint64_t next = UINT64_MAX;
     uint32_t k, count = 0;
 
     for (k = 0; k < slots->count; k++) {
@@ -14131,37 +14153,18 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
         if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
-        *next = PHX__MIN(until, *next);
+        next = PHX__MIN(until, next);
     }
-    return count;
+    return count < s->window ? now : next;
 }
 
-int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                             uint32_t known, int first, uint64_t now, uint64_t *next)
+uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                 uint32_t known, int busy, uint64_t now)
 {
-    *next = UINT64_MAX;
-    if (slots->free == PHX__NONE || !phx__dial_start_is_paced(s, known))
-        return slots->free != PHX__NONE;
-    if (start_under_way(slots, now, next) >= s->window)
-        return 0;
-    *next = PHX__MIN(start_ask_at(s, known), start_end(s));
-    return !first || !start_is_settling(s, known, now);
-}
+    uint64_t turn = s->began_at + known * START_EACH_US, ask = start_ask_at(s, known), at;
 
-int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    if (!start_is_settling(s, known, now) || now < start_ask_at(s, known))
-        return 0;
-    s->asked_at = now;
-    return 1;
-}
-
-int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
-        return 0;
-    s->told_all_at = now;
-    return 1;
+    at = now < turn && (busy || ask != UINT64_MAX) ? turn : start_window_at(s, slots, now);
+    return at <= now ? at : PHX__MIN(at, ask);
 }
 
 void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
@@ -14314,11 +14317,6 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
         if (ts->at[ts->hubs[i]].node == node)
             out[count++] = &ts->at[ts->hubs[i]];
     return count;
-}
-
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
-{
-    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
@@ -14561,67 +14559,70 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queue of due targets */
+/* ---- The queues of due targets */
 
-static struct phx__dial_target *dial_head(const struct phx__dial *d)
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
-}
-
-/* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, t);
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+           && dial_node(d, t->node)->reachable;
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
+static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
 {
-    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
+    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
 }
 
+/* Those to whom somebody sends come first among those that can wait. */
 static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
-    int front = dial_passes(d, t);
+    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
+    struct phx__dial_queue *q = &d->queue[ease];
+    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
 
-    t->queued = 1;
-    dial_join(d, front ? PHX__NONE : d->tail, target);
-    dial_join(d, target, front ? head : PHX__NONE);
+    t->queued = (uint8_t)(1 + ease);
+    dial_join(d, q, front ? PHX__NONE : q->tail, target);
+    dial_join(d, q, target, front ? head : PHX__NONE);
 }
 
-/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
-static int dial_has_room(const struct phx__dial *d, uint64_t *next)
+/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
+static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
-    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
+    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
-static void dial_kick(struct phx__dial *d)
+static int dial_has_room(const struct phx__dial *d, int queue)
 {
+    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
+}
+
+/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
+static void dial_kick(struct phx__dial *d, int queue)
+{
+    uint32_t head = d->queue[queue].head;
     uint64_t at;
 
-    if (d->head == PHX__NONE)
+    if (head == PHX__NONE)
         return;
-    if (dial_has_room(d, &at))
-        at = *d->now;
-    else if (d->room_at < at)
-        at = d->room_at;
+    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
     if (at != UINT64_MAX)
-        dial_set(d, dial_head(d), at);
+        dial_set(d, &d->targets.at[head], at);
 }
 
 static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->queued)
+    int queue = t->queued - 1;
+
+    if (queue < 0)
         return;
     t->queued = 0;
     phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, t->before, t->after);
-    dial_kick(d); /* it may have been the head, and the one that was kicked */
+    dial_join(d, &d->queue[queue], t->before, t->after);
+    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
 }
 
 /* ---- Dials */
@@ -14642,7 +14643,8 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d);
+    dial_kick(d, 0);
+    dial_kick(d, 1);
 }
 
 static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -14831,6 +14833,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
+    d->start.began_at = *d->now;
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -14848,8 +14851,8 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* Begins a round: 0 if it is planned for later instead. */
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
+    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
+        && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
@@ -14976,7 +14979,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = PHX__DIAL_START_PATIENCE;
@@ -15028,7 +15031,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .head = PHX__NONE, .tail = PHX__NONE };
+                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
@@ -15256,10 +15259,10 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued && dial_passes(d, t)) {
+    if (t->queued > 1) {
         dial_unqueue(d, t); /* it need not wait for the others any more */
         dial_push(d, t);
-        dial_kick(d);
+        dial_kick(d, 1);
     }
     dial_hasten(d, t, d->limits.retry_min_us);
 }
@@ -15296,7 +15299,7 @@ void phx__dial_moved(struct phx__dial *d)
 void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d);
+        dial_kick(d, 1);
 }
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
@@ -15364,8 +15367,7 @@ void phx__dial_stop(struct phx__dial *d)
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
-    struct phx__dial_target *t;
-    uint64_t next;
+    uint32_t *head;
 
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
@@ -15373,11 +15375,15 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
         dial_push(d, &d->targets.at[arg]);
     if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
-    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
-        dial_unqueue(d, t);
-        dial_advance(d, t);
+    for (int queue = 0; queue < 2; queue++) {
+        head = &d->queue[queue].head;
+        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
+            struct phx__dial_target *t = &d->targets.at[*head];
+            dial_unqueue(d, t);
+            dial_advance(d, t);
+        }
+        dial_kick(d, queue);
     }
-    dial_kick(d);
 }
 
 /* ======== src/post/returns.c ======== */
@@ -18510,7 +18516,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 /* So long, and so many bytes in all, frames are kept whose source is not known yet. */
-#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_US (10 * PHX__SECOND)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
@@ -22968,6 +22974,11 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
+static int wiring_busy(phx *p)
+{
+    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+}
+
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -23322,7 +23333,7 @@ static int wiring_open_rooms(phx *p)
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  phx__node_addresses };
+                                  wiring_busy, phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
