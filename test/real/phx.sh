@@ -3,8 +3,8 @@
 #
 # Goal: it joins, lists, pings, traces, pipes and draws; phx doctor names cause and cure of broken set-ups;
 # wrong words and files are status 2 and one line.
-# Method: real processes on loopback, at ports that the system picks; each wait ends when what is waited for has
-# happened, or after a bound, and is a failure then.
+# Method: real processes on loopback, at ports that the system picks; each wait ends when what is waited for
+# has happened, or after a bound, and is a failure then.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$(pwd)
