@@ -2,7 +2,7 @@
 # stubs.sh - for each of the 129 functions: some test fails when the function does nothing but return MPI_SUCCESS.
 #
 # The programs are linked with functions of their own names, which call PMPI_ or not. usage: stubs.sh [all]; without
-# it only every eighth function is tried, since those whose absence makes a program wait take seconds.
+# it only some functions are tried, since those whose absence makes a program wait take seconds.
 . "$(dirname "$0")/tap.inc"
 
 programs='p_env p_topo p_types p_comm p_p2p p_coll p_persist'
@@ -54,7 +54,7 @@ count=0
 missed=0
 for f in $(sed '/^#/d' "$ROOT/test/ftmpi/functions"); do
     count=$((count + 1))
-    [ "${1-}" = all ] || [ $((count % 8)) -eq 1 ] || continue
+    [ "${1-}" = all ] || [ $((count % 32)) -eq 7 ] || continue
     noticed "$f" && continue
     missed=$((missed + 1))
     echo "# nothing notices that MPI_$f does nothing"
