@@ -71,6 +71,11 @@ bench: phoenix.c
 curves: phoenix.c
 	@QUICK='$(QUICK)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/bench/curves.sh
 
+# What one change costs beside what it does not change, in exact counts: lines "bar NAME FIGURE LIMIT
+# ok|short". ONLY=held picks by words of the name.
+cliffs: phoenix.c
+	@ONLY='$(ONLY)' ./test/bench/cliffs/run.sh
+
 # What failure detection costs: table 2 of the paper again; and beside serf.
 bench_detect: phoenix.c
 	@QUICK='$(QUICK)' ./test/bench/detect.sh
@@ -95,4 +100,5 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves bench_detect bench_serf lab ports install clean FORCE
+.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves cliffs bench_detect bench_serf \
+    lab ports install clean FORCE

@@ -16,7 +16,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  os/poll os/os tls/cert tls/tls link/state link/link
  route/gap route/table route/route names/index names/names names/lost detect/detect
  dial/slot dial/addr dial/start dial/target dial/dial
- post/returns post/flow post/tokens post/store post/state post/sched post/box post/recv post/post
+ post/returns post/flow post/tokens post/store post/state post/outcome post/sched post/box post/recv post/post
  node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state node/base
  node/links"
 sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
@@ -26,7 +26,8 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  route/gap route/table route/route route/advert
  detect/detect names/index names/names names/lost
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
- post/returns post/flow post/tokens post/store post/sched post/box post/multicast post/recv post/post
+ post/returns post/flow post/tokens post/store post/outcome post/sched post/box post/multicast post/recv
+ post/post
  node/keys node/samehost node/addr node/suspect node/handover node/trace
  node/base node/dead node/frames node/door node/links node/wiring node/step node/explain node/dump node/api"
 

@@ -334,6 +334,9 @@ struct phx__writer {
     int bad;
 };
 PHX_PRIVATE void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity);
+/* Where there is room for them; u64: what is behind it. */
+PHX_PRIVATE void phx__buf_store_u32(uint8_t *p, uint32_t v);
+PHX_PRIVATE uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v);
 PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
@@ -635,8 +638,10 @@ PHX_PRIVATE int phx__wire_close(const struct phx__reader *r);
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
-#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same from */
 #define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_NAMES 64u  /* with RUN: each with its own name; else all are for the first one's */
+#define PHX__DATA_RUNS (PHX__DATA_RUN | PHX__DATA_TAGS | PHX__DATA_NAMES)
 #define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
@@ -663,14 +668,18 @@ PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data 
  * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
 PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
                                         size_t *whole);
-/* Runs. Before each message behind the first stand its size and perhaps its tag: how many bytes that is. */
+/* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
-PHX_PRIVATE void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
-/* The bytes of the message that begins at `at` in a run that was decoded; *tag is set only with TAGS. */
-PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size);
+/* Puts them where there is room for as many bytes: where the message's own go. */
+PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size);
+/* The bytes of the message that begins at `at` in a run that was decoded; *to and *tag are set only with
+ * NAMES and TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
+                                               size_t *size);
 PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
-PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size);
+/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
+PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to
  * and seen (here 0 is said); the rest they have in common. */
@@ -2469,6 +2478,10 @@ PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uin
 /* Returns a message to that name, and what follows it in its run. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
 PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
                                       const struct phx__return *t);
+/* All messages to that name go back that do not know of the latest return. */
+PHX_PRIVATE void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name);
+/* The latest return since which messages to that name go back; 0: none is known by its name. */
+PHX_PRIVATE uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
 
 #endif
@@ -2483,6 +2496,8 @@ PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t
 /* include "wire/data.h" */
 
 #define PHX__NEVER UINT64_MAX
+/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
+#define PHX__FLOW_RUN_MOST 16384u
 
 /* The bits of phx__flow_record.flags above those of the wire. */
 #define PHX__FLOW_TRIED 3
@@ -2497,7 +2512,7 @@ struct phx__message {
     struct phx__box *box; /* of its name, for messages in a flow */
     struct phx__multicast *multicast; /* of which it is a member, or NULL */
     unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
-    int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
+    int run;        /* PHX__DATA_RUN, perhaps with _NAMES and _TAGS: it is the first of a run; else 0 */
     uint32_t rest;    /* of a run: how many messages follow ... */
     size_t rest_size; /* ... in how many bytes, as in a frame */
     size_t size;
@@ -2511,7 +2526,8 @@ struct phx__message {
 PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
-/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
+/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
+ * box is another one, too. */
 PHX_PRIVATE int phx__post_flow_message_next(struct phx__message *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
@@ -2528,12 +2544,15 @@ struct phx__flow_record {
     struct phx__multicast *multicast;
 };
 
-/* The last frame of a flow while it is not emitted: messages with these in common may join it. */
+/* The last frame of a flow while it is not emitted: messages with `from` in common may join it. */
 struct phx__flow_open {
-    const struct phx__box *box; /* NULL: none may join */
+    const struct phx__box *box; /* of the last message in it; NULL: none may join */
     uint64_t from;
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
+    uint8_t run, head;     /* of a run: its flags, and the bytes before each message; else 0 */
+    uint8_t turned;        /* not all its messages are for one name */
+    uint8_t in_turn;       /* names took turns of late: the next run has these flags from the beginning */
     struct phx__flow_record *record;
 };
 
@@ -2583,16 +2602,21 @@ PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch,
 PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
-/* Appends it to the last frame, if that is open and has room: 1, or 0. */
+/* Appends it to the last frame, if that has room: 1, or 0. If open.run has NAMES then, it counts by itself
+ * as under way in its box, else the frame does. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
+/* The same for a message to b without token and limit, if open.box is not NULL: where the caller writes its
+ * bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name,
+                                         uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
+/* Is it a run with NAMES? Its box is that of the first message only. */
+PHX_PRIVATE int phx__post_flow_is_mixed(const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -2612,6 +2636,9 @@ PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
+/* Of a run with NAMES: the first message alone, as it is queued again. */
+PHX_PRIVATE struct phx__message phx__post_flow_message_alone(const struct phx__message *m,
+                                                             struct phx__box *b);
 /* How many records the message at index has. Index 0 may be in the middle of one. */
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
 /* Where the last message begins; count > 0. */
@@ -2735,7 +2762,8 @@ enum phx__box_state {
 /* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
-    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers */
+    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers ... */
+    uint64_t idle_since;  /* ... since then */
     uint64_t name;
     uint32_t index; /* in phx__post_store.boxes */
     enum phx__box_state state;
@@ -3030,6 +3058,29 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 
 #endif
 
+/* ======== src/post/outcome.h ======== */
+/* outcome.h - what became of messages: promised when they are accepted, told in a step. */
+#ifdef PHX_LINES
+#line 1 "src/post/outcome.h"
+#endif
+#ifndef PHX_POST_OUTCOME_H
+#define PHX_POST_OUTCOME_H
+/* include "post/state.h" */
+
+/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
+PHX_PRIVATE uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body);
+/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_outcome_promise(struct phx__post *p, uint32_t n);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
+PHX_PRIVATE void phx__post_outcome_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done);
+
+#endif
+
 /* ======== src/post/sched.h ======== */
 /* sched.h - what is emitted next: one record per node, and a circle of sources per neighbour. */
 #ifdef PHX_LINES
@@ -3100,25 +3151,14 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 #endif
 
 /* ======== src/post/box.h ======== */
-/* box.h - the states of mailboxes, and the outcomes of messages. */
+/* box.h - the states of mailboxes: where the messages to a name go now. */
 #ifdef PHX_LINES
 #line 1 "src/post/box.h"
 #endif
 #ifndef PHX_POST_BOX_H
 #define PHX_POST_BOX_H
+/* include "post/outcome.h" */
 /* include "post/sched.h" */
-
-/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
-PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
-/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
-/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
-PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
-PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
-/* May the application be called? done: how often it was in this phase of the step; once is always right. */
-PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* When a message expires that was sent now with this time limit, 0: none. */
 PHX_PRIVATE uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us);
@@ -3144,12 +3184,16 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* A frame in the peer's flow has ended. */
+/* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
+PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
+/* One of these has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
+/* The last of those that came back is not queued yet, after all. */
+PHX_PRIVATE void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b);
 /* After all calls of the former three: mailboxes and waiters may have room. */
 PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
@@ -3684,7 +3728,7 @@ struct phx__step {
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
-    uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
     /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
@@ -4899,7 +4943,7 @@ static uint8_t *buf_claim(struct phx__writer *w, size_t size)
     return p;
 }
 
-static void buf_store_u32(uint8_t *p, uint32_t v)
+void phx__buf_store_u32(uint8_t *p, uint32_t v)
 {
     p[0] = (uint8_t)v;
     p[1] = (uint8_t)(v >> 8);
@@ -4930,14 +4974,15 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
     uint8_t *p = buf_claim(w, 4);
 
     if (p != NULL)
-        buf_store_u32(p, v);
+        phx__buf_store_u32(p, v);
 }
 
 /* By value: what p points to is not what v points to, and the compiler makes one store of it. */
-static void buf_store_u64(uint8_t *p, uint64_t v)
+uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 {
-    buf_store_u32(p, (uint32_t)v);
-    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    phx__buf_store_u32(p, (uint32_t)v);
+    phx__buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    return p + 8;
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
@@ -4945,7 +4990,7 @@ void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
     uint8_t *p = buf_claim(w, 8);
 
     if (p != NULL)
-        buf_store_u64(p, v);
+        (void)phx__buf_store_u64(p, v);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -4953,7 +4998,7 @@ void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
     uint8_t *p = buf_claim(w, 8 * count);
 
     for (size_t i = 0; p != NULL && i < count; i++)
-        buf_store_u64(p + 8 * i, v[i]);
+        (void)phx__buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4972,7 +5017,7 @@ void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
     if (w->bad)
         return;
     PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
-    buf_store_u32(w->data + offset, v);
+    phx__buf_store_u32(w->data + offset, v);
 }
 
 /* ---- Blocks
@@ -6140,17 +6185,17 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
  * away, and the neighbour that brought it is not always to blame.
  *
  * A message of eight bytes in a frame of its own is eleven parts head and one part message. Messages that
- * wait behind each other for the same name, from the same name, are whole, and differ only in their bytes and
- * perhaps in their tags, so one frame can carry them all, as a run:
+ * wait behind each other for the same node, from the same name, are whole, and differ only in their bytes
+ * and perhaps in their names and tags, so one frame can carry them all, as a run:
  *
  *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
- *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *            as in any frame; total is the first message's size   first    with NAMES, TAGS: size to tag
  *
- * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
- * none has, so how much of a run is not messages follows from their number. Any rest of a run, from some
- * message on, has the shape of a run again, but for the head: that is how a run that came back in part is
- * kept without taking it apart. A decoder walks a run to its end before anybody else looks into it, so what
- * walks it again need not check. */
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a name or
+ * none has, and so with tags: how much of a run is not messages follows from their number. Any rest of a run,
+ * from some message on, has the shape of a run again, but for the head: that is how a run for one name that
+ * came back in part is kept without taking it apart. A decoder walks a run to its end before anybody else
+ * looks into it, so what walks it again need not check. */
 /* include "wire/data.h" */
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
@@ -6160,32 +6205,42 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 /* Where the flags stand in a frame, and the epoch in a line. */
 #define WIRE_FLAGS_AT 5u
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
-/* In a run, before a message behind the first: its size, and perhaps its tag. */
+/* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
-#define WIRE_MORE_TAG 8u
+#define WIRE_MORE_FIELD 8u
 
 /* ---- Runs */
 
 size_t phx__wire_data_more_head(int flags)
 {
-    return (flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_SIZE + WIRE_MORE_TAG : WIRE_MORE_SIZE;
+    return WIRE_MORE_SIZE + ((flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_FIELD : 0)
+           + ((flags & (int)PHX__DATA_NAMES) != 0 ? WIRE_MORE_FIELD : 0);
 }
 
-void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size)
 {
     PHX_ASSERT(size <= UINT16_MAX);
-    phx__buf_put_u16(w, (uint16_t)size);
-    if ((flags & (int)PHX__DATA_TAGS) != 0)
-        phx__buf_put_u64(w, tag);
+    *at++ = (uint8_t)size;
+    *at++ = (uint8_t)(size >> 8);
+    if ((flags & (int)PHX__DATA_NAMES) != 0)
+        at = phx__buf_store_u64(at, to);
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? phx__buf_store_u64(at, tag) : at;
 }
 
-const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag, size_t *size)
 {
     *size = (size_t)(at[0] | at[1] << 8);
-    if ((flags & (int)PHX__DATA_TAGS) == 0)
-        return at + WIRE_MORE_SIZE;
-    *tag = phx__buf_load_u64(at + WIRE_MORE_SIZE);
-    return at + WIRE_MORE_SIZE + WIRE_MORE_TAG;
+    at += WIRE_MORE_SIZE;
+    if ((flags & (int)(PHX__DATA_NAMES | PHX__DATA_TAGS)) == 0)
+        return at;
+    if ((flags & (int)PHX__DATA_NAMES) != 0) {
+        *to = phx__buf_load_u64(at);
+        at += WIRE_MORE_FIELD;
+        if ((flags & (int)PHX__DATA_TAGS) == 0)
+            return at;
+    }
+    *tag = phx__buf_load_u64(at);
+    return at + WIRE_MORE_FIELD;
 }
 
 int phx__wire_data_flags(const uint8_t *frame)
@@ -6193,21 +6248,22 @@ int phx__wire_data_flags(const uint8_t *frame)
     return frame[WIRE_FLAGS_AT];
 }
 
-void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size)
+void phx__wire_data_set_flags(uint8_t *frame, int flags)
 {
-    struct phx__writer w;
+    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
+}
 
+void phx__wire_data_stretch(uint8_t *frame, size_t size)
+{
     PHX_ASSERT(size <= PHX__FRAME_MAX);
-    phx__buf_writer_init(&w, frame, PHX__WIRE_FIELD);
-    phx__buf_put_u32(&w, (uint32_t)(size - PHX__WIRE_FIELD));
-    frame[WIRE_FLAGS_AT] = (uint8_t)flags;
+    phx__buf_store_u32(frame, (uint32_t)(size - PHX__WIRE_FIELD));
 }
 
 /* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 static int wire_count_run(struct phx__data *d, int flags)
 {
     const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const size_t tag = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
+    const size_t fields = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
     struct phx__reader r;
 
     if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
@@ -6217,7 +6273,7 @@ static int wire_count_run(struct phx__data *d, int flags)
     for (; r.left > 0; d->more++) {
         size_t size = phx__buf_get_u16(&r);
 
-        (void)phx__buf_get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+        (void)phx__buf_get_bytes(&r, fields + size); /* running past the end leaves nothing, and is bad */
     }
     return !r.bad;
 }
@@ -6273,7 +6329,8 @@ static int wire_data_fits(int flags, struct phx__data *d)
         return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
-    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+    return (flags & (int)(PHX__DATA_TAGS | PHX__DATA_NAMES)) == 0
+           && wire_payload_fits(flags, d->size, d->total);
 }
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
@@ -15346,7 +15403,7 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
  *
  * Acks may be lost, so each repeats the returns until the source confirms them, in an ack of its own or by
  * the number in its messages. Confirming does not end a refusal: older messages may still be under way. One
- * return may stand for all messages from one place of a run to its end.
+ * return may stand for all messages from one place of a run to its end; then all their names are refused.
  *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
@@ -15400,17 +15457,23 @@ void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 
 int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
-    uint32_t at;
-
-    if (r->seen >= r->count)
-        return 0;
-    if (r->seen < r->all)
-        return 1;
-    at = phx__map_get(&r->refused, name);
-    return at != UINT32_MAX && r->seen < at;
+    return r->seen < r->count && (r->seen < r->all || r->seen < phx__post_returns_since(r, name));
 }
 
-int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
+uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name)
+{
+    uint32_t at = phx__map_get(&r->refused, name);
+
+    return at == UINT32_MAX ? 0 : at;
+}
+
+PHX__COLD void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name)
+{
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
+}
+
+PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
@@ -15424,8 +15487,7 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
     r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
-        r->all = r->count;
+    phx__post_returns_refuse(r, name);
     return 0;
 }
 
@@ -15456,12 +15518,16 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
- * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: it adds its bytes, two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * A message joins the last frame if that is not emitted yet and has the same sender and knowledge of returns:
+ * it adds its bytes, two bytes of size and perhaps its name and tag, and the frame is a *run* (see
  * wire/data.c). So it costs a fraction of a head, a record and an ack. A lone message leaves at once:
  *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *      open:      [head to a|8|8|8|8|   ]    + 8 to a   -> joins
+ *                 [head to a|b 8|a 8|   ]    + 8 to c   -> joins, with its name
+ *      closed:    [head to a|8|8|8|8] emitted, full, or messages without names and one to b -> a new frame
+ *
+ * Names cost eight bytes for each message, so a frame has them if its second message is for another name than
+ * the first, or if the frame before had to end for lack of them; and tags likewise.
  *
  * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, one
  * with a time limit expires. So a frame ends in one way, but for a run whose target delivers the beginning
@@ -15476,8 +15542,6 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
-#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
 /* Tail blocks grow, so that a flow that is little used keeps little. */
@@ -15527,6 +15591,11 @@ static size_t flow_head_size(int flags)
 uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 {
     return r->body == NULL ? r->body_at : 0;
+}
+
+int phx__post_flow_is_mixed(const struct phx__flow_record *r)
+{
+    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -15653,11 +15722,21 @@ int phx__post_flow_message_next(struct phx__message *m)
 
     if (m->rest == 0)
         return 0;
-    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->to, &m->tag, &m->size);
     m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
     return 1;
+}
+
+struct phx__message phx__post_flow_message_alone(const struct phx__message *m, struct phx__box *b)
+{
+    struct phx__message one = *m;
+
+    one.box = b;
+    one.run = 0;
+    one.rest_size = one.rest = 0;
+    return one;
 }
 
 /* Its m->size bytes, and what follows them in a run. */
@@ -15696,7 +15775,7 @@ static int flow_is_plain(const struct phx__message *m)
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
     size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
-    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
 
@@ -15707,49 +15786,70 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
-    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
+    o->open = (struct phx__flow_open){
+        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)left, .record = r,
+        .run = (uint8_t)m->run, .head = (uint8_t)phx__wire_data_more_head(m->run), .in_turn = o->open.in_turn
+    };
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
+/* The open frame gets a message with another name or tag than the first one, or its second message at all: 1,
+ * or 0: it cannot join, as those before it do not say theirs. */
+static int flow_join_changes(struct phx__flow_open *open, const struct phx__box *b, uint64_t tag)
 {
-    struct phx__flow_record *r = o->open.record;
-    size_t head, need;
-    struct phx__writer w;
-    uint8_t *frame, *at;
-    int flags;
+    int turns = b != open->box, tagged = tag != open->tag;
 
-    if (from != o->open.from || size > FLOW_SMALL)
+    if (open->run == 0)
+        open->run = (uint8_t)(PHX__DATA_RUN | (tagged ? PHX__DATA_TAGS : 0) | (turns ? PHX__DATA_NAMES : 0)
+                              | open->in_turn);
+    if (turns && (open->run & PHX__DATA_NAMES) == 0) {
+        open->in_turn = PHX__DATA_NAMES;
+        return 0;
+    }
+    open->turned |= (uint8_t)turns;
+    open->head = (uint8_t)phx__wire_data_more_head(open->run);
+    if (!tagged || (open->run & PHX__DATA_TAGS) != 0)
+        return 1;
+    open->in_turn |= (uint8_t)((open->run & PHX__DATA_NAMES) != 0 ? PHX__DATA_TAGS : 0);
+    return 0;
+}
+
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name, uint64_t from,
+                             uint64_t tag, size_t size)
+{
+    struct phx__flow_open *open = &o->open;
+    struct phx__flow_record *r = open->record;
+    uint8_t *frame, *at;
+    size_t need;
+
+    if (from != open->from || size > FLOW_SMALL)
+        return NULL;
+    if ((b != open->box || open->run == 0 || (tag != open->tag && (open->run & PHX__DATA_TAGS) == 0))
+        && !flow_join_changes(open, b, tag))
+        return NULL;
+    if ((need = open->head + size) > open->left)
         return NULL;
     frame = flow_frame(r);
-    flags = phx__wire_data_flags(frame);
-    if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
-        return NULL;
-    head = phx__wire_data_more_head(flags);
-    if ((need = head + size) > o->open.left)
-        return NULL;
-    at = frame + r->head_size;
-    phx__buf_writer_init(&w, at, head);
-    phx__wire_data_put_more(&w, flags, tag, size);
-    o->open.left -= (uint32_t)need;
+    at = phx__wire_data_put_more(frame + r->head_size, open->run, name, tag, size);
+    open->box = b;
+    open->left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
-    r->body_at++;
-    phx__wire_data_stretch(frame, flags, r->head_size);
-    return at + head;
+    if (r->body_at++ == 0)
+        phx__wire_data_set_flags(frame, open->run);
+    phx__wire_data_stretch(frame, r->head_size);
+    return at;
 }
 
 int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
+    if (o->open.box == NULL || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
+    if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -15832,8 +15932,11 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
-        if (o->left == o->base + o->count)
-            o->open.box = NULL; /* an emitted frame does not change */
+        if (o->left == o->base + o->count) { /* an emitted frame does not change */
+            o->open.in_turn =
+                (uint8_t)(o->open.turned ? o->open.run & (PHX__DATA_NAMES | PHX__DATA_TAGS) : 0);
+            o->open.box = NULL;
+        }
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
         if (!o->rtt.timing)
             o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
@@ -15956,7 +16059,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
@@ -16006,7 +16109,7 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
 
         memcpy(at, flow_frame(r), head);
         memset(at + head, 0, size - head);
-        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__wire_data_stretch(at, size);
         phx__buf_block_drop(r->head);
         phx__buf_block_drop(r->body);
         r->head = phx__buf_block_hold(tail);
@@ -16418,6 +16521,91 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);
     return 1;
+}
+
+/* ======== src/post/outcome.c ======== */
+/* outcome.c - what became of messages: promised when they are accepted, told in a step. */
+#ifdef PHX_LINES
+#line 1 "src/post/outcome.c"
+#endif
+
+/* phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
+ * when the message is accepted, so no end can fail. */
+/* include "post/outcome.h" */
+
+uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body)
+{
+    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
+}
+
+int phx__post_outcome_promise(struct phx__post *p, uint32_t n)
+{
+    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
+
+    if (n > 0 && (need > UINT32_MAX
+                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
+                                   sizeof *p->outcomes.list) != 0))
+        return PHX_ENOMEM;
+    p->outcomes.promised += n;
+    return 0;
+}
+
+void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
+{
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_outcome_promises(m->token, m->body);
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
+
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_outcome_lost(p, 1 + m->rest, m->to, result);
+    if (n == 0) {
+        phx__post_store_multicast_drop(&p->store, m->multicast);
+        return;
+    }
+    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
+    p->outcomes.promised -= n;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
+}
+
+int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
+}
+
+void phx__post_outcome_tell(struct phx__post *p)
+{
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
+
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
+    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
+    for (; told < n && phx__post_outcome_may_call(p, PHX__SHARE_REST, told); told++) {
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+
+        p->outcomes.count--;
+        p->calls -= p->calls > 0;
+        if (o.multicast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
+        else if (o.token != 0)
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
+        phx__post_store_multicast_drop(&p->store, o.multicast);
+        phx__buf_block_drop(o.body);
+    }
+    if (p->outcomes.count > 0)
+        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
+                p->outcomes.count * sizeof *p->outcomes.list);
+    p->outcomes.first = 0;
 }
 
 /* ======== src/post/sched.c ======== */
@@ -17158,7 +17346,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 }
 
 /* ======== src/post/box.c ======== */
-/* box.c - the states of mailboxes, and the outcomes of messages. */
+/* box.c - the states of mailboxes: where the messages to a name go now. */
 #ifdef PHX_LINES
 #line 1 "src/post/box.c"
 #endif
@@ -17190,9 +17378,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
  * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
- * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
- * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, that is reported at once, and once; it may still be delivered.
+ * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
+ * once (outcome.c), and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -17208,85 +17395,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 /* How long to wait when an owner says that it is none: news of names take some round trips. */
 #define BOX_RETRY_FIRST (50 * PHX__MS)
 #define BOX_RETRY_MOST PHX__SECOND
-/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
-#define BOX_IDLE_MOST 4096u
-
-/* ---- Outcomes */
-
-uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
-{
-    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
-}
-
-int phx__post_box_promise(struct phx__post *p, uint32_t n)
-{
-    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
-
-    if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
-                                   sizeof *p->outcomes.list) != 0))
-        return PHX_ENOMEM;
-    p->outcomes.promised += n;
-    return 0;
-}
-
-void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
-{
-    p->outcomes.lost.count += count;
-    p->outcomes.lost.to = to;
-    p->outcomes.lost.result = result;
-}
-
-void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
-{
-    uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
-
-    if (result != PHX_OK && m->token == 0 && m->limit != 0)
-        phx__post_box_lost(p, 1 + m->rest, m->to, result);
-    if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, m->multicast);
-        return;
-    }
-    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
-    p->outcomes.promised -= n;
-    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
-        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
-    };
-}
-
-int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
-{
-    if (p->calls == 0)
-        p->calls = p->ops.calls(p->ops.ctx, share);
-    return p->calls > 0 || done == 0;
-}
-
-void phx__post_box_tell(struct phx__post *p)
-{
-    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
-
-    p->outcomes.lost.count = 0;
-    if (lost > 0)
-        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
-    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
-
-        p->outcomes.count--;
-        p->calls -= p->calls > 0;
-        if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
-        else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
-        phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
-    }
-    if (p->outcomes.count > 0)
-        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
-                p->outcomes.count * sizeof *p->outcomes.list);
-    p->outcomes.first = 0;
-}
+/* Mailboxes with nothing under way are kept for a next message, about 220 bytes each: so many, and those that
+ * were used of late, so that names in turn cost no memory; and no more than that. */
+#define BOX_IDLE_FEW 4096u
+#define BOX_IDLE_TIME (10 * PHX__SECOND)
+#define BOX_IDLE_MOST (1u << 17)
 
 /* ---- Into flows */
 
@@ -17312,6 +17425,15 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
+        return;
+    phx__ring_del(&b->link);
+    phx__ring_del(&b->age);
+    p->boxes.idle_count--;
+}
+
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
@@ -17324,16 +17446,15 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
     m->box = b;
-    if (phx__post_flow_join(&peer->out, m))
-        return 0; /* into a frame that is listed already */
+    if (phx__post_flow_join(&peer->out, m)) { /* into a frame that is listed already */
+        if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+            phx__post_box_flies(p, b);
+        return 0;
+    }
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     box_note(p, peer, phx__post_flow_last(&peer->out), m->token);
-    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
-        phx__ring_del(&b->link);
-        phx__ring_del(&b->age);
-        p->boxes.idle_count--;
-    }
+    phx__post_box_flies(p, b);
     phx__post_sched_list(p, &peer->own);
     if (peer->out.limit_at != PHX__NEVER)
         phx__post_sched_arm(p, peer);
@@ -17365,14 +17486,30 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
+/* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
+static struct phx__box *box_surplus(const struct phx__post *p)
+{
+    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
+
+    return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
+                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
+               ? oldest
+               : NULL;
+}
+
+/* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
+    struct phx__box *surplus;
+
     b->life_count = 0;
+    b->idle_since = *p->ops.now;
     phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
     phx__ring_add(&p->boxes.idle, &b->age);
-    if (++p->boxes.idle_count > BOX_IDLE_MOST)
-        phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
+    p->boxes.idle_count++;
+    for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
+        phx__post_box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -17425,9 +17562,9 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
 {
     p->pending.bytes -= phx__post_flow_message_bytes(m);
     p->pending.count -= 1 + m->rest;
-    if (phx__post_box_promises(m->token, m->body) == 0)
+    if (phx__post_outcome_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m, result);
+    phx__post_outcome_add(p, m, result);
 }
 
 static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *q, int result)
@@ -17491,7 +17628,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 }
 
 /* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
-static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
+PHX__COLD static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
         return *p->ops.now < b->retry_at && b->version == *p->ops.version;
@@ -17538,7 +17675,7 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 }
 
 /* The REFUSED ones. */
-static void box_retry(struct phx__post *p)
+PHX__COLD static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -17657,7 +17794,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     return q;
 }
 
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
     struct phx__queued *q = box_requeue(p, m);
 
@@ -17666,6 +17803,11 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
     phx__post_box_gate(p, m->box, reason);
     m->box->last_returned = q;
     return 0;
+}
+
+void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
+{
+    phx__post_store_drop(&p->store, b, b->last_returned);
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
@@ -17926,7 +18068,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     }
     m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
-    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__post_outcome_add(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
     for (; span > 0; index++, span--) {
         struct phx__flow_record *r = phx__post_flow_at(o, index);
@@ -17937,7 +18079,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     return 0;
 }
 
-static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -18047,37 +18189,76 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Puts a failed flow's messages back into mailboxes. What expired or has no owner ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
+/* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
+ * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
+PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
+                          int emitted, int back, int again, int failure)
+{
+    int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+
+    if (emitted && back == 0)
+        m->tried |= box_note_life(m->box, peer->life);
+    if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
+        result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
+    if (result != 0) {
+        p->counters.dropped += phx__post_outcome_promises(m->token, m->body) != 0; /* box_end counts others */
+        box_end(p, m, result);
+    }
+    phx__post_box_landed(p, m->box);
+}
+
+/* The same for a run with NAMES, whose last message goes first. */
+PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
+                                          struct phx__message m, int emitted, int again, int failure)
+{
+    uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
+    const struct phx__message first = m;
+    struct phx__message one;
+    uint32_t n = 0;
+
+    for (; m.rest > 0; (void)phx__post_flow_message_next(&m))
+        at[n++] = (uint16_t)(m.data + m.size - first.data);
+    for (;; n--) {
+        one = first;
+        if (n > 0) { /* the one that follows nothing at that place */
+            one.data += at[n - 1];
+            one.size = 0;
+            (void)phx__post_flow_message_next(&one);
+        }
+        one = phx__post_flow_message_alone(&one, phx__post_store_find(&p->store, one.to));
+        box_give_back(p, peer, &one, emitted, 0, again, failure);
+        if (n == 0)
+            return;
+    }
+}
+
+/* Puts a failed flow's messages back into mailboxes. */
+PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
     size_t here;
     uint32_t i, first;
-    int result, back;
+    int emitted, back;
 
     phx__post_flow_sweep(o);
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
         first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
-            m.tried |= box_note_life(m.box, peer->life);
+        emitted = o->base + o->count <= o->left; /* its last fragment was, too */
+        if (phx__post_flow_is_mixed(phx__post_flow_at(o, first))) {
+            box_give_back_mixed(p, peer, m, emitted, again, failure);
+            continue;
+        }
         for (here = 0, i = first; i < o->count; i++)
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
         p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
-        if (result != 0) {
-            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
-            box_end(p, &m, result);
-        }
-        phx__post_box_landed(p, m.box);
+        box_give_back(p, peer, &m, emitted, back, again, failure);
     }
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -18092,7 +18273,7 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
     phx__post_box_names(p);
 }
 
-void phx__post_box_close_all(struct phx__post *p)
+PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
@@ -18104,7 +18285,7 @@ void phx__post_box_close_all(struct phx__post *p)
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
     box_open_gates(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
 }
 
 /* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
@@ -18119,7 +18300,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_box_forget(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -18242,7 +18423,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     uint32_t promises = c->token != 0 ? m->count : 0;
     struct phx__multicast *all;
     struct phx__message message;
-    int err = phx__post_box_promise(p, promises);
+    int err = phx__post_outcome_promise(p, promises);
 
     if (err != 0)
         return err;
@@ -18317,7 +18498,11 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  *
  * The messages of a run are taken one by one, as if each had come by itself; the application may send, cancel
  * and give the name away in between. Then the rest is one return; if there is no room for that, the frame
- * comes again and the messages that were taken are passed over. The ack waits for the whole run. */
+ * comes again and the messages that were taken are passed over. The ack waits for the whole run.
+ *
+ * Of a run with several names all messages come back from one place on, too, and further returns say which of
+ * their names are not here either, as far as there is room. So one wrong name does not keep the others: they
+ * go again at once, while it waits. */
 /* include "post/recv.h" */
 
 /* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
@@ -18360,7 +18545,7 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
     uint32_t told = 0;
 
-    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
+    while (p->recv.abandoned != NULL && (all || phx__post_outcome_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
         p->calls -= p->calls > 0;
@@ -18400,7 +18585,7 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->tag = d->tag;
     m->size = (size_t)d->total;
     m->data = d->payload;
-    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->run = flags & (int)PHX__DATA_RUNS;
     m->rest = d->more;
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
@@ -18553,6 +18738,22 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
+/* The messages of a run with NAMES that follow m, which is returned, come back, too. So must what follows. */
+PHX__COLD static void recv_refuse_rest(struct phx__post *p, struct phx__post_peer *peer,
+                                       const struct phx__data *d, struct phx__message m, uint32_t place)
+{
+    struct phx__post_returns *back = &peer->returns;
+    const uint32_t before = back->count;
+
+    for (; phx__post_flow_message_next(&m); place++) {
+        if (phx__post_returns_since(back, m.to) >= before)
+            continue;
+        if (p->ops.owner(p->ops.ctx, m.to) == PHX__SELF
+            || !recv_return(p, peer, d, m.to, place, (int)PHX__RETURN_MOVED))
+            phx__post_returns_refuse(back, m.to);
+    }
+}
+
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
  * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
@@ -18563,9 +18764,9 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
     struct phx_message out;
-    uint64_t version = 0;
+    uint64_t version = *p->ops.version - 1, name = d->to; /* of the reason */
     uint32_t place = 0;
-    int known = 0, reason = 0, why;
+    int reason = 0, why;
 
     phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
@@ -18574,17 +18775,20 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     do {
         if (place++ < in->done)
             continue;
-        if (!known || version != *p->ops.version) {
+        if (version != *p->ops.version || ((flags & (int)PHX__DATA_NAMES) != 0 && name != m.to)) {
             version = *p->ops.version;
-            reason = recv_refusal(p, peer, m.to);
-            known = 1;
+            name = m.to;
+            reason = recv_refusal(p, peer, name);
         }
         why = reason != 0 || d->more > 0 ? reason : recv_is_large(p, m.size);
         if (why != 0 && !recv_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (why != 0)
+        if (why != 0) {
+            if (d->more > 0 && (m.run & (int)PHX__DATA_NAMES) != 0)
+                recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
-        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+        }
+        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -18593,7 +18797,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             recv_show(p, &m, &out);
         } else {
             p->counters.dropped++;
-            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+            phx__post_outcome_lost(p, 1, m.to, PHX_ETOOBIG);
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
@@ -18810,7 +19014,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
     }
     if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
         return 0;
-    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
@@ -18828,7 +19032,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
-    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
@@ -18875,7 +19079,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
-            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
+            || (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
+            || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
@@ -18939,6 +19144,22 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
+/* All messages of a run with NAMES have ended, or came back from `place` on. */
+PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+{
+    struct phx__message m;
+    uint32_t i = 0;
+
+    phx__post_flow_message(o, 0, &m);
+    do {
+        struct phx__box *b = phx__post_store_find(&p->store, m.to);
+
+        if (i++ < place)
+            b->retry_us = 0;
+        phx__post_box_landed(p, b);
+    } while (phx__post_flow_message_next(&m));
+}
+
 /* m: the record's message, if it has a token or came back. */
 static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
@@ -18948,25 +19169,60 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     if (r->token == 0 && back == 0)
         phx__post_store_multicast_drop(&p->store, r->multicast);
     else
-        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+        phx__post_outcome_add(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
+    if (r->box == NULL)
+        return; /* done already */
     if (back == 0)
         r->box->retry_us = 0;
     phx__post_box_landed(p, r->box);
 }
 
+/* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
+ * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
+PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
+                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
+{
+    struct phx__message from = m, one;
+    struct phx__return t = { 0, 0, 0 };
+    uint32_t seen = o->seen, n = 0;
+    int err = 0, reason;
+
+    do {
+        one = phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to));
+        if (seen - a->return_base < a->return_count)
+            phx__wire_data_return(a, seen - a->return_base, &t);
+        reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+        if (seen - a->return_base < a->return_count && t.number == o->base && t.place == place + n) {
+            reason = t.reason;
+            seen++;
+        }
+        err = phx__post_box_take_back(p, &one, reason);
+        n += err == 0;
+    } while (err == 0 && phx__post_flow_message_next(&m));
+    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from))
+        phx__post_box_undo_back(p, phx__post_store_find(&p->store, from.to));
+    o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
+    return err;
+}
+
 /* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
-static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
+                                uint32_t place, int reason)
 {
     struct phx__message m;
 
     phx__post_flow_message(o, 0, &m);
     for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
-    if (phx__post_box_take_back(p, &m, reason) != 0)
+    if (phx__post_flow_is_mixed(phx__post_flow_at(o, 0))) {
+        if (recv_again_mixed(p, o, a, m, place) != 0)
+            return PHX_ENOMEM;
+    } else if (phx__post_box_take_back(p, &m, reason) != 0) {
         return PHX_ENOMEM;
-    if (place > 0)
+    } else if (place > 0) {
         m.box->retry_us = 0; /* so its owner holds the name */
+    }
     p->pending.bytes += phx__post_flow_message_bytes(&m);
     p->pending.count -= place;
     return 0;
@@ -18984,22 +19240,26 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
     if (again) {
-        if (recv_again(p, o, place, back) != 0)
+        if (recv_again(p, o, a, place, back) != 0)
             return PHX_ENOMEM;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
     if (here != 0)
         recv_saw(o);
+    if (phx__post_flow_is_mixed(&r)) {
+        recv_land_mixed(p, o, back == 0 ? UINT32_MAX : place);
+        r.box = NULL;
+    }
     if (r.token != 0 || back != 0)
         phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     p->pending.bytes -= phx__post_flow_payload(&r);
-    if (again)
+    if (again && r.box != NULL)
         phx__post_box_landed(p, r.box);
-    else if (last)
+    else if (!again && last)
         recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
@@ -19145,8 +19405,9 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
             return PHX_ENOMEM;
         message->data = message->body->data;
     }
-    promises = phx__post_box_promises(message->token, message->body);
-    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    promises = phx__post_outcome_promises(message->token, message->body);
+    if ((err = phx__post_outcome_promise(p, promises)) == 0
+        && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -19157,23 +19418,28 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-/* Joins the last frame if name and owner are those of the message before. Needs no memory. 1, or 0. */
+/* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;
+    struct phx__post_peer *peer;
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open.box != b
+    if (b == NULL || b->name != m->to)
+        b = phx__post_store_find(&p->store, m->to);
+    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, b->peer))
+        || !phx__post_box_credit(p, peer))
         return 0;
-    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
+    if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
+    if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+        phx__post_box_flies(p, b);
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
@@ -19215,7 +19481,7 @@ static void post_run_local(struct phx__post *p)
     struct phx__message m;
 
     for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
-           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
+           && phx__post_outcome_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -19229,7 +19495,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, &m, PHX_OK);
+        phx__post_outcome_add(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -19242,7 +19508,7 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name = 0;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
@@ -19269,7 +19535,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
@@ -21963,7 +22229,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     int err;
 
     if (p->post.calls == 0 && l->state == PHX__LINK_UP
-        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        && !phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1)) {
         links_wait(p, l, 1);
         return;
     }
@@ -22746,18 +23012,20 @@ static uint64_t wiring_failed_at(phx *p, uint32_t node)
 
 static uint32_t wiring_owner(phx *p, uint64_t name)
 {
+    struct phx_range around;
     uint32_t node;
     int err;
 
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
+    /* Messages that come one after another are often for one range of ours. */
+    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
         return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, &err);
+    node = phx__names_owner(&p->names, name, &around, &err);
     if (err != 0) /* post asks again when there is memory, perhaps */
         p->news.late = p->news.owner_late = 1;
     if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
+        p->step.own_first = around.first;
+        p->step.own_more = around.last - around.first;
+        p->step.own_version = p->names.version + 1;
     }
     /* The claim of a node that failed stands, but nobody is there to take messages. */
     return phx__node_is_gone(p, node) ? PHX__NONE : node;
@@ -23207,7 +23475,7 @@ static void step_turns(phx *p)
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
             continue;
-        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+        if (!phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1))
             break;
         phx__node_links_read(p, l);
         s->turn = slot;
@@ -23292,7 +23560,7 @@ static void step_renew_card(phx *p)
 /* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
 static int step_may_tell(phx *p, uint32_t done)
 {
-    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+    int may = phx__post_outcome_may_call(&p->post, PHX__SHARE_LOCAL, done);
 
     p->post.calls -= p->post.calls > 0;
     return may;

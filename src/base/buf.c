@@ -124,7 +124,7 @@ static uint8_t *buf_claim(struct phx__writer *w, size_t size)
     return p;
 }
 
-static void buf_store_u32(uint8_t *p, uint32_t v)
+void phx__buf_store_u32(uint8_t *p, uint32_t v)
 {
     p[0] = (uint8_t)v;
     p[1] = (uint8_t)(v >> 8);
@@ -155,14 +155,15 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
     uint8_t *p = buf_claim(w, 4);
 
     if (p != NULL)
-        buf_store_u32(p, v);
+        phx__buf_store_u32(p, v);
 }
 
 /* By value: what p points to is not what v points to, and the compiler makes one store of it. */
-static void buf_store_u64(uint8_t *p, uint64_t v)
+uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 {
-    buf_store_u32(p, (uint32_t)v);
-    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    phx__buf_store_u32(p, (uint32_t)v);
+    phx__buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    return p + 8;
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
@@ -170,7 +171,7 @@ void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
     uint8_t *p = buf_claim(w, 8);
 
     if (p != NULL)
-        buf_store_u64(p, v);
+        (void)phx__buf_store_u64(p, v);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -178,7 +179,7 @@ void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
     uint8_t *p = buf_claim(w, 8 * count);
 
     for (size_t i = 0; p != NULL && i < count; i++)
-        buf_store_u64(p + 8 * i, v[i]);
+        (void)phx__buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -197,7 +198,7 @@ void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
     if (w->bad)
         return;
     PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
-    buf_store_u32(w->data + offset, v);
+    phx__buf_store_u32(w->data + offset, v);
 }
 
 /* ---- Blocks

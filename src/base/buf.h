@@ -27,6 +27,9 @@ struct phx__writer {
     int bad;
 };
 PHX_PRIVATE void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity);
+/* Where there is room for them; u64: what is behind it. */
+PHX_PRIVATE void phx__buf_store_u32(uint8_t *p, uint32_t v);
+PHX_PRIVATE uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v);
 PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);

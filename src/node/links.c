@@ -266,7 +266,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     int err;
 
     if (p->post.calls == 0 && l->state == PHX__LINK_UP
-        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        && !phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1)) {
         links_wait(p, l, 1);
         return;
     }

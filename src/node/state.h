@@ -129,7 +129,7 @@ struct phx__step {
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
-    uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
     /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */

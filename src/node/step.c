@@ -103,7 +103,7 @@ static void step_turns(phx *p)
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
             continue;
-        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+        if (!phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1))
             break;
         phx__node_links_read(p, l);
         s->turn = slot;
@@ -188,7 +188,7 @@ static void step_renew_card(phx *p)
 /* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
 static int step_may_tell(phx *p, uint32_t done)
 {
-    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+    int may = phx__post_outcome_may_call(&p->post, PHX__SHARE_LOCAL, done);
 
     p->post.calls -= p->post.calls > 0;
     return may;

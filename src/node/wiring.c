@@ -56,18 +56,20 @@ static uint64_t wiring_failed_at(phx *p, uint32_t node)
 
 static uint32_t wiring_owner(phx *p, uint64_t name)
 {
+    struct phx_range around;
     uint32_t node;
     int err;
 
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
+    /* Messages that come one after another are often for one range of ours. */
+    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
         return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, &err);
+    node = phx__names_owner(&p->names, name, &around, &err);
     if (err != 0) /* post asks again when there is memory, perhaps */
         p->news.late = p->news.owner_late = 1;
     if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
+        p->step.own_first = around.first;
+        p->step.own_more = around.last - around.first;
+        p->step.own_version = p->names.version + 1;
     }
     /* The claim of a node that failed stands, but nobody is there to take messages. */
     return phx__node_is_gone(p, node) ? PHX__NONE : node;

@@ -1,4 +1,4 @@
-/* box.c - the states of mailboxes, and the outcomes of messages. */
+/* box.c - the states of mailboxes: where the messages to a name go now. */
 
 /* A message that was accepted is in one place at a time, and moves only by the arrows:
  *
@@ -27,9 +27,8 @@
  * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
  * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
- * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
- * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, that is reported at once, and once; it may still be delivered.
+ * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
+ * once (outcome.c), and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -45,85 +44,11 @@
 /* How long to wait when an owner says that it is none: news of names take some round trips. */
 #define BOX_RETRY_FIRST (50 * PHX__MS)
 #define BOX_RETRY_MOST PHX__SECOND
-/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
-#define BOX_IDLE_MOST 4096u
-
-/* ---- Outcomes */
-
-uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
-{
-    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
-}
-
-int phx__post_box_promise(struct phx__post *p, uint32_t n)
-{
-    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
-
-    if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
-                                   sizeof *p->outcomes.list) != 0))
-        return PHX_ENOMEM;
-    p->outcomes.promised += n;
-    return 0;
-}
-
-void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
-{
-    p->outcomes.lost.count += count;
-    p->outcomes.lost.to = to;
-    p->outcomes.lost.result = result;
-}
-
-void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
-{
-    uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
-
-    if (result != PHX_OK && m->token == 0 && m->limit != 0)
-        phx__post_box_lost(p, 1 + m->rest, m->to, result);
-    if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, m->multicast);
-        return;
-    }
-    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
-    p->outcomes.promised -= n;
-    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
-        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
-    };
-}
-
-int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
-{
-    if (p->calls == 0)
-        p->calls = p->ops.calls(p->ops.ctx, share);
-    return p->calls > 0 || done == 0;
-}
-
-void phx__post_box_tell(struct phx__post *p)
-{
-    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
-
-    p->outcomes.lost.count = 0;
-    if (lost > 0)
-        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
-    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
-
-        p->outcomes.count--;
-        p->calls -= p->calls > 0;
-        if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
-        else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
-        phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
-    }
-    if (p->outcomes.count > 0)
-        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
-                p->outcomes.count * sizeof *p->outcomes.list);
-    p->outcomes.first = 0;
-}
+/* Mailboxes with nothing under way are kept for a next message, about 220 bytes each: so many, and those that
+ * were used of late, so that names in turn cost no memory; and no more than that. */
+#define BOX_IDLE_FEW 4096u
+#define BOX_IDLE_TIME (10 * PHX__SECOND)
+#define BOX_IDLE_MOST (1u << 17)
 
 /* ---- Into flows */
 
@@ -149,6 +74,15 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
+        return;
+    phx__ring_del(&b->link);
+    phx__ring_del(&b->age);
+    p->boxes.idle_count--;
+}
+
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
@@ -161,16 +95,15 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
     m->box = b;
-    if (phx__post_flow_join(&peer->out, m))
-        return 0; /* into a frame that is listed already */
+    if (phx__post_flow_join(&peer->out, m)) { /* into a frame that is listed already */
+        if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+            phx__post_box_flies(p, b);
+        return 0;
+    }
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     box_note(p, peer, phx__post_flow_last(&peer->out), m->token);
-    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
-        phx__ring_del(&b->link);
-        phx__ring_del(&b->age);
-        p->boxes.idle_count--;
-    }
+    phx__post_box_flies(p, b);
     phx__post_sched_list(p, &peer->own);
     if (peer->out.limit_at != PHX__NEVER)
         phx__post_sched_arm(p, peer);
@@ -202,14 +135,30 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
+/* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
+static struct phx__box *box_surplus(const struct phx__post *p)
+{
+    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
+
+    return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
+                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
+               ? oldest
+               : NULL;
+}
+
+/* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
+    struct phx__box *surplus;
+
     b->life_count = 0;
+    b->idle_since = *p->ops.now;
     phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
     phx__ring_add(&p->boxes.idle, &b->age);
-    if (++p->boxes.idle_count > BOX_IDLE_MOST)
-        phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
+    p->boxes.idle_count++;
+    for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
+        phx__post_box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -262,9 +211,9 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
 {
     p->pending.bytes -= phx__post_flow_message_bytes(m);
     p->pending.count -= 1 + m->rest;
-    if (phx__post_box_promises(m->token, m->body) == 0)
+    if (phx__post_outcome_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m, result);
+    phx__post_outcome_add(p, m, result);
 }
 
 static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *q, int result)
@@ -328,7 +277,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 }
 
 /* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
-static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
+PHX__COLD static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
         return *p->ops.now < b->retry_at && b->version == *p->ops.version;
@@ -375,7 +324,7 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 }
 
 /* The REFUSED ones. */
-static void box_retry(struct phx__post *p)
+PHX__COLD static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -494,7 +443,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     return q;
 }
 
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
     struct phx__queued *q = box_requeue(p, m);
 
@@ -503,6 +452,11 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
     phx__post_box_gate(p, m->box, reason);
     m->box->last_returned = q;
     return 0;
+}
+
+void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
+{
+    phx__post_store_drop(&p->store, b, b->last_returned);
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
@@ -763,7 +717,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     }
     m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
-    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__post_outcome_add(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
     for (; span > 0; index++, span--) {
         struct phx__flow_record *r = phx__post_flow_at(o, index);
@@ -774,7 +728,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     return 0;
 }
 
-static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -884,37 +838,76 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Puts a failed flow's messages back into mailboxes. What expired or has no owner ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
+/* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
+ * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
+PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
+                          int emitted, int back, int again, int failure)
+{
+    int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+
+    if (emitted && back == 0)
+        m->tried |= box_note_life(m->box, peer->life);
+    if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
+        result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
+    if (result != 0) {
+        p->counters.dropped += phx__post_outcome_promises(m->token, m->body) != 0; /* box_end counts others */
+        box_end(p, m, result);
+    }
+    phx__post_box_landed(p, m->box);
+}
+
+/* The same for a run with NAMES, whose last message goes first. */
+PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
+                                          struct phx__message m, int emitted, int again, int failure)
+{
+    uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
+    const struct phx__message first = m;
+    struct phx__message one;
+    uint32_t n = 0;
+
+    for (; m.rest > 0; (void)phx__post_flow_message_next(&m))
+        at[n++] = (uint16_t)(m.data + m.size - first.data);
+    for (;; n--) {
+        one = first;
+        if (n > 0) { /* the one that follows nothing at that place */
+            one.data += at[n - 1];
+            one.size = 0;
+            (void)phx__post_flow_message_next(&one);
+        }
+        one = phx__post_flow_message_alone(&one, phx__post_store_find(&p->store, one.to));
+        box_give_back(p, peer, &one, emitted, 0, again, failure);
+        if (n == 0)
+            return;
+    }
+}
+
+/* Puts a failed flow's messages back into mailboxes. */
+PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
     size_t here;
     uint32_t i, first;
-    int result, back;
+    int emitted, back;
 
     phx__post_flow_sweep(o);
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
         first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
-            m.tried |= box_note_life(m.box, peer->life);
+        emitted = o->base + o->count <= o->left; /* its last fragment was, too */
+        if (phx__post_flow_is_mixed(phx__post_flow_at(o, first))) {
+            box_give_back_mixed(p, peer, m, emitted, again, failure);
+            continue;
+        }
         for (here = 0, i = first; i < o->count; i++)
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
         p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
-        if (result != 0) {
-            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
-            box_end(p, &m, result);
-        }
-        phx__post_box_landed(p, m.box);
+        box_give_back(p, peer, &m, emitted, back, again, failure);
     }
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -929,7 +922,7 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
     phx__post_box_names(p);
 }
 
-void phx__post_box_close_all(struct phx__post *p)
+PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
@@ -941,7 +934,7 @@ void phx__post_box_close_all(struct phx__post *p)
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
     box_open_gates(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
 }
 
 /* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
@@ -956,7 +949,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_box_forget(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 

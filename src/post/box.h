@@ -1,19 +1,8 @@
-/* box.h - the states of mailboxes, and the outcomes of messages. */
+/* box.h - the states of mailboxes: where the messages to a name go now. */
 #ifndef PHX_POST_BOX_H
 #define PHX_POST_BOX_H
+#include "post/outcome.h"
 #include "post/sched.h"
-
-/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
-PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
-/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
-/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
-PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
-PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
-/* May the application be called? done: how often it was in this phase of the step; once is always right. */
-PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* When a message expires that was sent now with this time limit, 0: none. */
 PHX_PRIVATE uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us);
@@ -39,12 +28,16 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* A frame in the peer's flow has ended. */
+/* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
+PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
+/* One of these has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
+/* The last of those that came back is not queued yet, after all. */
+PHX_PRIVATE void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b);
 /* After all calls of the former three: mailboxes and waiters may have room. */
 PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 

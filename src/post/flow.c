@@ -21,12 +21,16 @@
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
- * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: it adds its bytes, two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * A message joins the last frame if that is not emitted yet and has the same sender and knowledge of returns:
+ * it adds its bytes, two bytes of size and perhaps its name and tag, and the frame is a *run* (see
  * wire/data.c). So it costs a fraction of a head, a record and an ack. A lone message leaves at once:
  *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *      open:      [head to a|8|8|8|8|   ]    + 8 to a   -> joins
+ *                 [head to a|b 8|a 8|   ]    + 8 to c   -> joins, with its name
+ *      closed:    [head to a|8|8|8|8] emitted, full, or messages without names and one to b -> a new frame
+ *
+ * Names cost eight bytes for each message, so a frame has them if its second message is for another name than
+ * the first, or if the frame before had to end for lack of them; and tags likewise.
  *
  * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, one
  * with a time limit expires. So a frame ends in one way, but for a run whose target delivers the beginning
@@ -41,8 +45,6 @@
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
-#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
 /* Tail blocks grow, so that a flow that is little used keeps little. */
@@ -92,6 +94,11 @@ static size_t flow_head_size(int flags)
 uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 {
     return r->body == NULL ? r->body_at : 0;
+}
+
+int phx__post_flow_is_mixed(const struct phx__flow_record *r)
+{
+    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -218,11 +225,21 @@ int phx__post_flow_message_next(struct phx__message *m)
 
     if (m->rest == 0)
         return 0;
-    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->to, &m->tag, &m->size);
     m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
     return 1;
+}
+
+struct phx__message phx__post_flow_message_alone(const struct phx__message *m, struct phx__box *b)
+{
+    struct phx__message one = *m;
+
+    one.box = b;
+    one.run = 0;
+    one.rest_size = one.rest = 0;
+    return one;
 }
 
 /* Its m->size bytes, and what follows them in a run. */
@@ -261,7 +278,7 @@ static int flow_is_plain(const struct phx__message *m)
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
     size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
-    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
 
@@ -272,49 +289,70 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
-    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
+    o->open = (struct phx__flow_open){
+        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)left, .record = r,
+        .run = (uint8_t)m->run, .head = (uint8_t)phx__wire_data_more_head(m->run), .in_turn = o->open.in_turn
+    };
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
+/* The open frame gets a message with another name or tag than the first one, or its second message at all: 1,
+ * or 0: it cannot join, as those before it do not say theirs. */
+static int flow_join_changes(struct phx__flow_open *open, const struct phx__box *b, uint64_t tag)
 {
-    struct phx__flow_record *r = o->open.record;
-    size_t head, need;
-    struct phx__writer w;
-    uint8_t *frame, *at;
-    int flags;
+    int turns = b != open->box, tagged = tag != open->tag;
 
-    if (from != o->open.from || size > FLOW_SMALL)
+    if (open->run == 0)
+        open->run = (uint8_t)(PHX__DATA_RUN | (tagged ? PHX__DATA_TAGS : 0) | (turns ? PHX__DATA_NAMES : 0)
+                              | open->in_turn);
+    if (turns && (open->run & PHX__DATA_NAMES) == 0) {
+        open->in_turn = PHX__DATA_NAMES;
+        return 0;
+    }
+    open->turned |= (uint8_t)turns;
+    open->head = (uint8_t)phx__wire_data_more_head(open->run);
+    if (!tagged || (open->run & PHX__DATA_TAGS) != 0)
+        return 1;
+    open->in_turn |= (uint8_t)((open->run & PHX__DATA_NAMES) != 0 ? PHX__DATA_TAGS : 0);
+    return 0;
+}
+
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name, uint64_t from,
+                             uint64_t tag, size_t size)
+{
+    struct phx__flow_open *open = &o->open;
+    struct phx__flow_record *r = open->record;
+    uint8_t *frame, *at;
+    size_t need;
+
+    if (from != open->from || size > FLOW_SMALL)
+        return NULL;
+    if ((b != open->box || open->run == 0 || (tag != open->tag && (open->run & PHX__DATA_TAGS) == 0))
+        && !flow_join_changes(open, b, tag))
+        return NULL;
+    if ((need = open->head + size) > open->left)
         return NULL;
     frame = flow_frame(r);
-    flags = phx__wire_data_flags(frame);
-    if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
-        return NULL;
-    head = phx__wire_data_more_head(flags);
-    if ((need = head + size) > o->open.left)
-        return NULL;
-    at = frame + r->head_size;
-    phx__buf_writer_init(&w, at, head);
-    phx__wire_data_put_more(&w, flags, tag, size);
-    o->open.left -= (uint32_t)need;
+    at = phx__wire_data_put_more(frame + r->head_size, open->run, name, tag, size);
+    open->box = b;
+    open->left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
-    r->body_at++;
-    phx__wire_data_stretch(frame, flags, r->head_size);
-    return at + head;
+    if (r->body_at++ == 0)
+        phx__wire_data_set_flags(frame, open->run);
+    phx__wire_data_stretch(frame, r->head_size);
+    return at;
 }
 
 int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
+    if (o->open.box == NULL || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
+    if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -397,8 +435,11 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
-        if (o->left == o->base + o->count)
-            o->open.box = NULL; /* an emitted frame does not change */
+        if (o->left == o->base + o->count) { /* an emitted frame does not change */
+            o->open.in_turn =
+                (uint8_t)(o->open.turned ? o->open.run & (PHX__DATA_NAMES | PHX__DATA_TAGS) : 0);
+            o->open.box = NULL;
+        }
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
         if (!o->rtt.timing)
             o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
@@ -521,7 +562,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
@@ -571,7 +612,7 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
 
         memcpy(at, flow_frame(r), head);
         memset(at + head, 0, size - head);
-        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__wire_data_stretch(at, size);
         phx__buf_block_drop(r->head);
         phx__buf_block_drop(r->body);
         r->head = phx__buf_block_hold(tail);

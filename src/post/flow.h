@@ -4,6 +4,8 @@
 #include "wire/data.h"
 
 #define PHX__NEVER UINT64_MAX
+/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
+#define PHX__FLOW_RUN_MOST 16384u
 
 /* The bits of phx__flow_record.flags above those of the wire. */
 #define PHX__FLOW_TRIED 3
@@ -18,7 +20,7 @@ struct phx__message {
     struct phx__box *box; /* of its name, for messages in a flow */
     struct phx__multicast *multicast; /* of which it is a member, or NULL */
     unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
-    int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
+    int run;        /* PHX__DATA_RUN, perhaps with _NAMES and _TAGS: it is the first of a run; else 0 */
     uint32_t rest;    /* of a run: how many messages follow ... */
     size_t rest_size; /* ... in how many bytes, as in a frame */
     size_t size;
@@ -32,7 +34,8 @@ struct phx__message {
 PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
-/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
+/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
+ * box is another one, too. */
 PHX_PRIVATE int phx__post_flow_message_next(struct phx__message *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
@@ -49,12 +52,15 @@ struct phx__flow_record {
     struct phx__multicast *multicast;
 };
 
-/* The last frame of a flow while it is not emitted: messages with these in common may join it. */
+/* The last frame of a flow while it is not emitted: messages with `from` in common may join it. */
 struct phx__flow_open {
-    const struct phx__box *box; /* NULL: none may join */
+    const struct phx__box *box; /* of the last message in it; NULL: none may join */
     uint64_t from;
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
+    uint8_t run, head;     /* of a run: its flags, and the bytes before each message; else 0 */
+    uint8_t turned;        /* not all its messages are for one name */
+    uint8_t in_turn;       /* names took turns of late: the next run has these flags from the beginning */
     struct phx__flow_record *record;
 };
 
@@ -104,16 +110,21 @@ PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch,
 PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
-/* Appends it to the last frame, if that is open and has room: 1, or 0. */
+/* Appends it to the last frame, if that has room: 1, or 0. If open.run has NAMES then, it counts by itself
+ * as under way in its box, else the frame does. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
+/* The same for a message to b without token and limit, if open.box is not NULL: where the caller writes its
+ * bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name,
+                                         uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
+/* Is it a run with NAMES? Its box is that of the first message only. */
+PHX_PRIVATE int phx__post_flow_is_mixed(const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -133,6 +144,9 @@ PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
+/* Of a run with NAMES: the first message alone, as it is queued again. */
+PHX_PRIVATE struct phx__message phx__post_flow_message_alone(const struct phx__message *m,
+                                                             struct phx__box *b);
 /* How many records the message at index has. Index 0 may be in the middle of one. */
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
 /* Where the last message begins; count > 0. */

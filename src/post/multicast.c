@@ -88,7 +88,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     uint32_t promises = c->token != 0 ? m->count : 0;
     struct phx__multicast *all;
     struct phx__message message;
-    int err = phx__post_box_promise(p, promises);
+    int err = phx__post_outcome_promise(p, promises);
 
     if (err != 0)
         return err;

@@ -58,8 +58,9 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
             return PHX_ENOMEM;
         message->data = message->body->data;
     }
-    promises = phx__post_box_promises(message->token, message->body);
-    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    promises = phx__post_outcome_promises(message->token, message->body);
+    if ((err = phx__post_outcome_promise(p, promises)) == 0
+        && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -70,23 +71,28 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-/* Joins the last frame if name and owner are those of the message before. Needs no memory. 1, or 0. */
+/* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;
+    struct phx__post_peer *peer;
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open.box != b
+    if (b == NULL || b->name != m->to)
+        b = phx__post_store_find(&p->store, m->to);
+    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, b->peer))
+        || !phx__post_box_credit(p, peer))
         return 0;
-    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
+    if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
+    if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+        phx__post_box_flies(p, b);
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
@@ -128,7 +134,7 @@ static void post_run_local(struct phx__post *p)
     struct phx__message m;
 
     for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
-           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
+           && phx__post_outcome_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -142,7 +148,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, &m, PHX_OK);
+        phx__post_outcome_add(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -155,7 +161,7 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name = 0;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
@@ -182,7 +188,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))

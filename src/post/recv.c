@@ -15,7 +15,11 @@
  *
  * The messages of a run are taken one by one, as if each had come by itself; the application may send, cancel
  * and give the name away in between. Then the rest is one return; if there is no room for that, the frame
- * comes again and the messages that were taken are passed over. The ack waits for the whole run. */
+ * comes again and the messages that were taken are passed over. The ack waits for the whole run.
+ *
+ * Of a run with several names all messages come back from one place on, too, and further returns say which of
+ * their names are not here either, as far as there is room. So one wrong name does not keep the others: they
+ * go again at once, while it waits. */
 #include "post/recv.h"
 
 /* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
@@ -58,7 +62,7 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
     uint32_t told = 0;
 
-    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
+    while (p->recv.abandoned != NULL && (all || phx__post_outcome_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
         p->calls -= p->calls > 0;
@@ -98,7 +102,7 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->tag = d->tag;
     m->size = (size_t)d->total;
     m->data = d->payload;
-    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->run = flags & (int)PHX__DATA_RUNS;
     m->rest = d->more;
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
@@ -251,6 +255,22 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
+/* The messages of a run with NAMES that follow m, which is returned, come back, too. So must what follows. */
+PHX__COLD static void recv_refuse_rest(struct phx__post *p, struct phx__post_peer *peer,
+                                       const struct phx__data *d, struct phx__message m, uint32_t place)
+{
+    struct phx__post_returns *back = &peer->returns;
+    const uint32_t before = back->count;
+
+    for (; phx__post_flow_message_next(&m); place++) {
+        if (phx__post_returns_since(back, m.to) >= before)
+            continue;
+        if (p->ops.owner(p->ops.ctx, m.to) == PHX__SELF
+            || !recv_return(p, peer, d, m.to, place, (int)PHX__RETURN_MOVED))
+            phx__post_returns_refuse(back, m.to);
+    }
+}
+
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
  * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
@@ -261,9 +281,9 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
     struct phx_message out;
-    uint64_t version = 0;
+    uint64_t version = *p->ops.version - 1, name = d->to; /* of the reason */
     uint32_t place = 0;
-    int known = 0, reason = 0, why;
+    int reason = 0, why;
 
     phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
@@ -272,17 +292,20 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     do {
         if (place++ < in->done)
             continue;
-        if (!known || version != *p->ops.version) {
+        if (version != *p->ops.version || ((flags & (int)PHX__DATA_NAMES) != 0 && name != m.to)) {
             version = *p->ops.version;
-            reason = recv_refusal(p, peer, m.to);
-            known = 1;
+            name = m.to;
+            reason = recv_refusal(p, peer, name);
         }
         why = reason != 0 || d->more > 0 ? reason : recv_is_large(p, m.size);
         if (why != 0 && !recv_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (why != 0)
+        if (why != 0) {
+            if (d->more > 0 && (m.run & (int)PHX__DATA_NAMES) != 0)
+                recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
-        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+        }
+        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -291,7 +314,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             recv_show(p, &m, &out);
         } else {
             p->counters.dropped++;
-            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+            phx__post_outcome_lost(p, 1, m.to, PHX_ETOOBIG);
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
@@ -508,7 +531,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
     }
     if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
         return 0;
-    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
@@ -526,7 +549,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
-    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
@@ -573,7 +596,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
-            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
+            || (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
+            || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
@@ -637,6 +661,22 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
+/* All messages of a run with NAMES have ended, or came back from `place` on. */
+PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+{
+    struct phx__message m;
+    uint32_t i = 0;
+
+    phx__post_flow_message(o, 0, &m);
+    do {
+        struct phx__box *b = phx__post_store_find(&p->store, m.to);
+
+        if (i++ < place)
+            b->retry_us = 0;
+        phx__post_box_landed(p, b);
+    } while (phx__post_flow_message_next(&m));
+}
+
 /* m: the record's message, if it has a token or came back. */
 static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
@@ -646,25 +686,60 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     if (r->token == 0 && back == 0)
         phx__post_store_multicast_drop(&p->store, r->multicast);
     else
-        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+        phx__post_outcome_add(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
+    if (r->box == NULL)
+        return; /* done already */
     if (back == 0)
         r->box->retry_us = 0;
     phx__post_box_landed(p, r->box);
 }
 
+/* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
+ * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
+PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
+                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
+{
+    struct phx__message from = m, one;
+    struct phx__return t = { 0, 0, 0 };
+    uint32_t seen = o->seen, n = 0;
+    int err = 0, reason;
+
+    do {
+        one = phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to));
+        if (seen - a->return_base < a->return_count)
+            phx__wire_data_return(a, seen - a->return_base, &t);
+        reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+        if (seen - a->return_base < a->return_count && t.number == o->base && t.place == place + n) {
+            reason = t.reason;
+            seen++;
+        }
+        err = phx__post_box_take_back(p, &one, reason);
+        n += err == 0;
+    } while (err == 0 && phx__post_flow_message_next(&m));
+    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from))
+        phx__post_box_undo_back(p, phx__post_store_find(&p->store, from.to));
+    o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
+    return err;
+}
+
 /* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
-static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
+                                uint32_t place, int reason)
 {
     struct phx__message m;
 
     phx__post_flow_message(o, 0, &m);
     for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
-    if (phx__post_box_take_back(p, &m, reason) != 0)
+    if (phx__post_flow_is_mixed(phx__post_flow_at(o, 0))) {
+        if (recv_again_mixed(p, o, a, m, place) != 0)
+            return PHX_ENOMEM;
+    } else if (phx__post_box_take_back(p, &m, reason) != 0) {
         return PHX_ENOMEM;
-    if (place > 0)
+    } else if (place > 0) {
         m.box->retry_us = 0; /* so its owner holds the name */
+    }
     p->pending.bytes += phx__post_flow_message_bytes(&m);
     p->pending.count -= place;
     return 0;
@@ -682,22 +757,26 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
     if (again) {
-        if (recv_again(p, o, place, back) != 0)
+        if (recv_again(p, o, a, place, back) != 0)
             return PHX_ENOMEM;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
     if (here != 0)
         recv_saw(o);
+    if (phx__post_flow_is_mixed(&r)) {
+        recv_land_mixed(p, o, back == 0 ? UINT32_MAX : place);
+        r.box = NULL;
+    }
     if (r.token != 0 || back != 0)
         phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     p->pending.bytes -= phx__post_flow_payload(&r);
-    if (again)
+    if (again && r.box != NULL)
         phx__post_box_landed(p, r.box);
-    else if (last)
+    else if (!again && last)
         recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);

@@ -17,7 +17,7 @@
  *
  * Acks may be lost, so each repeats the returns until the source confirms them, in an ack of its own or by
  * the number in its messages. Confirming does not end a refusal: older messages may still be under way. One
- * return may stand for all messages from one place of a run to its end.
+ * return may stand for all messages from one place of a run to its end; then all their names are refused.
  *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
@@ -71,17 +71,23 @@ void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 
 int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
-    uint32_t at;
-
-    if (r->seen >= r->count)
-        return 0;
-    if (r->seen < r->all)
-        return 1;
-    at = phx__map_get(&r->refused, name);
-    return at != UINT32_MAX && r->seen < at;
+    return r->seen < r->count && (r->seen < r->all || r->seen < phx__post_returns_since(r, name));
 }
 
-int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
+uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name)
+{
+    uint32_t at = phx__map_get(&r->refused, name);
+
+    return at == UINT32_MAX ? 0 : at;
+}
+
+PHX__COLD void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name)
+{
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
+}
+
+PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
@@ -95,7 +101,6 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
     r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
-        r->all = r->count;
+    phx__post_returns_refuse(r, name);
     return 0;
 }

@@ -25,6 +25,10 @@ PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uin
 /* Returns a message to that name, and what follows it in its run. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
 PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
                                       const struct phx__return *t);
+/* All messages to that name go back that do not know of the latest return. */
+PHX_PRIVATE void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name);
+/* The latest return since which messages to that name go back; 0: none is known by its name. */
+PHX_PRIVATE uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
 
 #endif

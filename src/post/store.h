@@ -42,7 +42,8 @@ enum phx__box_state {
 /* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
-    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers */
+    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers ... */
+    uint64_t idle_since;  /* ... since then */
     uint64_t name;
     uint32_t index; /* in phx__post_store.boxes */
     enum phx__box_state state;

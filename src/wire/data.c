@@ -5,17 +5,17 @@
  * away, and the neighbour that brought it is not always to blame.
  *
  * A message of eight bytes in a frame of its own is eleven parts head and one part message. Messages that
- * wait behind each other for the same name, from the same name, are whole, and differ only in their bytes and
- * perhaps in their tags, so one frame can carry them all, as a run:
+ * wait behind each other for the same node, from the same name, are whole, and differ only in their bytes
+ * and perhaps in their names and tags, so one frame can carry them all, as a run:
  *
  *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
- *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *            as in any frame; total is the first message's size   first    with NAMES, TAGS: size to tag
  *
- * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
- * none has, so how much of a run is not messages follows from their number. Any rest of a run, from some
- * message on, has the shape of a run again, but for the head: that is how a run that came back in part is
- * kept without taking it apart. A decoder walks a run to its end before anybody else looks into it, so what
- * walks it again need not check. */
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a name or
+ * none has, and so with tags: how much of a run is not messages follows from their number. Any rest of a run,
+ * from some message on, has the shape of a run again, but for the head: that is how a run for one name that
+ * came back in part is kept without taking it apart. A decoder walks a run to its end before anybody else
+ * looks into it, so what walks it again need not check. */
 #include "wire/data.h"
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
@@ -25,32 +25,42 @@
 /* Where the flags stand in a frame, and the epoch in a line. */
 #define WIRE_FLAGS_AT 5u
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
-/* In a run, before a message behind the first: its size, and perhaps its tag. */
+/* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
-#define WIRE_MORE_TAG 8u
+#define WIRE_MORE_FIELD 8u
 
 /* ---- Runs */
 
 size_t phx__wire_data_more_head(int flags)
 {
-    return (flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_SIZE + WIRE_MORE_TAG : WIRE_MORE_SIZE;
+    return WIRE_MORE_SIZE + ((flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_FIELD : 0)
+           + ((flags & (int)PHX__DATA_NAMES) != 0 ? WIRE_MORE_FIELD : 0);
 }
 
-void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size)
 {
     PHX_ASSERT(size <= UINT16_MAX);
-    phx__buf_put_u16(w, (uint16_t)size);
-    if ((flags & (int)PHX__DATA_TAGS) != 0)
-        phx__buf_put_u64(w, tag);
+    *at++ = (uint8_t)size;
+    *at++ = (uint8_t)(size >> 8);
+    if ((flags & (int)PHX__DATA_NAMES) != 0)
+        at = phx__buf_store_u64(at, to);
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? phx__buf_store_u64(at, tag) : at;
 }
 
-const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag, size_t *size)
 {
     *size = (size_t)(at[0] | at[1] << 8);
-    if ((flags & (int)PHX__DATA_TAGS) == 0)
-        return at + WIRE_MORE_SIZE;
-    *tag = phx__buf_load_u64(at + WIRE_MORE_SIZE);
-    return at + WIRE_MORE_SIZE + WIRE_MORE_TAG;
+    at += WIRE_MORE_SIZE;
+    if ((flags & (int)(PHX__DATA_NAMES | PHX__DATA_TAGS)) == 0)
+        return at;
+    if ((flags & (int)PHX__DATA_NAMES) != 0) {
+        *to = phx__buf_load_u64(at);
+        at += WIRE_MORE_FIELD;
+        if ((flags & (int)PHX__DATA_TAGS) == 0)
+            return at;
+    }
+    *tag = phx__buf_load_u64(at);
+    return at + WIRE_MORE_FIELD;
 }
 
 int phx__wire_data_flags(const uint8_t *frame)
@@ -58,21 +68,22 @@ int phx__wire_data_flags(const uint8_t *frame)
     return frame[WIRE_FLAGS_AT];
 }
 
-void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size)
+void phx__wire_data_set_flags(uint8_t *frame, int flags)
 {
-    struct phx__writer w;
+    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
+}
 
+void phx__wire_data_stretch(uint8_t *frame, size_t size)
+{
     PHX_ASSERT(size <= PHX__FRAME_MAX);
-    phx__buf_writer_init(&w, frame, PHX__WIRE_FIELD);
-    phx__buf_put_u32(&w, (uint32_t)(size - PHX__WIRE_FIELD));
-    frame[WIRE_FLAGS_AT] = (uint8_t)flags;
+    phx__buf_store_u32(frame, (uint32_t)(size - PHX__WIRE_FIELD));
 }
 
 /* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 static int wire_count_run(struct phx__data *d, int flags)
 {
     const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const size_t tag = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
+    const size_t fields = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
     struct phx__reader r;
 
     if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
@@ -82,7 +93,7 @@ static int wire_count_run(struct phx__data *d, int flags)
     for (; r.left > 0; d->more++) {
         size_t size = phx__buf_get_u16(&r);
 
-        (void)phx__buf_get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+        (void)phx__buf_get_bytes(&r, fields + size); /* running past the end leaves nothing, and is bad */
     }
     return !r.bad;
 }
@@ -138,7 +149,8 @@ static int wire_data_fits(int flags, struct phx__data *d)
         return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
-    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+    return (flags & (int)(PHX__DATA_TAGS | PHX__DATA_NAMES)) == 0
+           && wire_payload_fits(flags, d->size, d->total);
 }
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)

@@ -6,8 +6,10 @@
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
-#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same from */
 #define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_NAMES 64u  /* with RUN: each with its own name; else all are for the first one's */
+#define PHX__DATA_RUNS (PHX__DATA_RUN | PHX__DATA_TAGS | PHX__DATA_NAMES)
 #define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
@@ -34,14 +36,18 @@ PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data 
  * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
 PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
                                         size_t *whole);
-/* Runs. Before each message behind the first stand its size and perhaps its tag: how many bytes that is. */
+/* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
-PHX_PRIVATE void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
-/* The bytes of the message that begins at `at` in a run that was decoded; *tag is set only with TAGS. */
-PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size);
+/* Puts them where there is room for as many bytes: where the message's own go. */
+PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size);
+/* The bytes of the message that begins at `at` in a run that was decoded; *to and *tag are set only with
+ * NAMES and TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
+                                               size_t *size);
 PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
-PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size);
+/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
+PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to
  * and seen (here 0 is said); the rest they have in common. */

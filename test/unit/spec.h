@@ -472,6 +472,8 @@ static int spec_run(struct spec_side *s, struct spec_in *in, unsigned flags, siz
     while (!in->bad && spec_left(in) > 0) {
         size_t size = (size_t)spec_uint(in, 2);
 
+        if ((flags & 64) != 0)
+            spec_take(in, 8);
         if ((flags & 16) != 0)
             spec_take(in, 8);
         spec_take(in, size);
@@ -483,7 +485,7 @@ static int spec_run(struct spec_side *s, struct spec_in *in, unsigned flags, siz
 static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
     int first = (flags & 1) != 0, last = (flags & 2) != 0, seen = (flags & 4) != 0;
-    int run = (flags & 8) != 0, tags = (flags & 16) != 0;
+    int run = (flags & 8) != 0, tags = (flags & (16 | 64)) != 0;
     uint64_t total = 0;
     size_t n;
 
@@ -507,7 +509,7 @@ static int spec_data(struct spec_side *s, struct spec_in *in, unsigned flags)
     if (n > 65536u || total > 1073741824u)
         return spec_no(s, "DATA of %lu bytes, total %lu", (unsigned long)n, (unsigned long)total);
     if (tags && !run)
-        return spec_no(s, "TAGS without RUN");
+        return spec_no(s, "TAGS or NAMES without RUN");
     if (run)
         return spec_run(s, in, flags, n, total);
     if (first && last ? n != total : first ? n == 0 || n >= total : n == 0 && last)

@@ -13,7 +13,7 @@ static int burst(struct node *n, uint64_t name, size_t size, int count)
 }
 
 /* The frames that are on a wire now, as one letter each: '1' one message, 'r' a run, 't' a run with tags,
- * '.' a fragment. */
+ * 'n' one with names, '.' a fragment. */
 static const char *frames_on(const struct world *w, int from, int to)
 {
     static char text[64];
@@ -23,7 +23,8 @@ static const char *frames_on(const struct world *w, int from, int to)
     for (f = w->wire[from][to].head; f != NULL && n + 1 < sizeof text; f = f->next) {
         int flags = phx__wire_data_flags(f->data[0]);
 
-        text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
+        text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_NAMES) != 0 ? 'n'
+                           : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
                            : (flags & (int)PHX__DATA_RUN) != 0 ? 'r' : '1');
     }
     text[n] = 0;
@@ -71,7 +72,7 @@ static void test_run(void)
     check(burst(n, 3, 4097, 2) == 2, "too large to be copied");
     check(burst(n, 3, 0, 3) == 3, "empty ones");
     pull(w, 0, 1, 1u << 20);
-    ok(before && strcmp(frames_on(w, 0, 1), "t1t1t..ttt111t") == 0, "in between: %s", frames_on(w, 0, 1));
+    ok(before && strcmp(frames_on(w, 0, 1), "t1t1t..tn111n") == 0, "in between: %s", frames_on(w, 0, 1));
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive in order");
     for (i = 1; i <= (int)w->tokens; i++)
@@ -522,6 +523,192 @@ static void test_sleepers(void)
     ok(world_free(w), "no byte leaked");
 }
 
+/* ---- Runs with names */
+
+/* So many messages in turn to the names from `first` on, of which there are three. */
+static int burst_in_turn(struct node *n, uint64_t first, size_t size, int count)
+{
+    int i, taken = 0;
+
+    for (i = 0; i < count; i++)
+        taken += send_size(n, first + (uint64_t)(i % 3), size, 0, 0, 0) == 0;
+    return taken;
+}
+
+static void three_see(struct world *w, int owner)
+{
+    all_see(w, 3, owner);
+    all_see(w, 4, owner);
+    all_see(w, 5, owner);
+}
+
+static void test_mixed(void)
+{
+    /* Goal: small messages in turn to names of one node share frames, in order, and each has its name; who
+     * writes to one name again pays for names no longer. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    three_see(w, 1);
+    w->frozen = 1;
+    check(burst_in_turn(n, 3, 8, 99) == 99, "sent");
+    pull(w, 0, 1, 1u << 20);
+    ok(strcmp(frames_on(w, 0, 1), "nn") == 0, "99 to three names are two frames, as three have one tag: %s",
+       frames_on(w, 0, 1));
+    ok(w->wire[0][1].head->next->size[0] == PHX__DATA_FIRST_HEAD + 8 + 95 * 26, "18 bytes more for each");
+    ok(n->post.pending.count == 99 && n->post.pending.bytes == 792, "each counts");
+    check(burst(n, 3, 8, 2) == 2 && burst(n, 4, 8, 2) == 2 && burst(n, 5, 8, 2) == 2, "sent in groups");
+    pull(w, 0, 1, 1u << 20);
+    ok(strcmp(frames_on(w, 0, 1), "nnn") == 0, "groups share one, too: %s", frames_on(w, 0, 1));
+    check(burst(n, 4, 8, 20) == 20, "sent");
+    pull(w, 0, 1, 1u << 20);
+    check(burst(n, 4, 8, 20) == 20, "sent");
+    pull(w, 0, 1, 1u << 20);
+    ok(strcmp(frames_on(w, 0, 1), "nnnnt") == 0, "and one name alone needs none: %s", frames_on(w, 0, 1));
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && all_arrived(w) && w->got == 145, "all arrive in order");
+    ok(n->post.pending.count == 0 && n->post.pending.bytes == 0, "and are acknowledged");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_mixed_moves(void)
+{
+    /* Goal: a name that goes in the midst of a run with names takes its own messages with it, and those of
+     * the others go on at once, in order. Method: it goes inside the callback, to the source, to another
+     * node, and to nobody; the source hears of it later. */
+    struct world *w;
+    struct node *n;
+    unsigned rest;
+    int heir;
+
+    for (heir = -1; heir <= 2; heir += heir == 0 ? 2 : 1) {
+        w = world_new(1, NULL);
+        n = &w->node[0];
+        three_see(w, 1);
+        w->move_at = 40;
+        w->move_to = heir;
+        check(burst_in_turn(n, 3, 8, 100) == 100, "sent");
+        pull(w, 0, 1, 1u << 20);
+        turns(w, 8, 1000);
+        rest = heir == 0 ? 0 : 20; /* the source itself knows at once that it has the name */
+        ok(w->got == 100 - rest && back_of(w, 1, 0)->count == 1,
+           "of the other two names all arrive at once: %d", (int)w->got);
+        ok(n->post.pending.count == rest && n->post.pending.bytes == 8 * rest, "the others are pending");
+        check(burst_in_turn(n, 3, 8, 6) == 6, "and six behind them");
+        turns(w, 5, 1000);
+        ok(w->got == 106 - rest - (rest > 0 ? 2 : 0), "which wait where they must: %d", (int)w->got);
+        all_see(w, 3, heir);
+        if (heir < 0)
+            all_see(w, 3, 1);
+        ok(settle(w) && all_arrived(w) && no_errors(w), "all arrive once and in order, heir %d", heir);
+        ok(n->post.pending.count == 0 && n->post.pending.bytes == 0 && n->post.store.held_bytes == 0,
+           "nothing is left");
+        ok(world_free(w), "no byte leaked");
+    }
+}
+
+static void test_mixed_returns(void)
+{
+    /* Goal: a run says of each of its names that is not there that it is not, and the rest goes again. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    three_see(w, 1);
+    see(w, 1, 3, 2);
+    see(w, 1, 5, 2);
+    check(burst_in_turn(n, 3, 8, 99) == 99, "sent");
+    turns(w, 2, 1000);
+    ok(back_of(w, 1, 0)->count == 4, "two returns for each of two frames: %d", (int)back_of(w, 1, 0)->count);
+    turns(w, 8, 1000);
+    ok(w->got == 33 && n->post.pending.count == 66, "and the third name has all its messages: %d",
+       (int)w->got);
+    all_see(w, 3, 2);
+    all_see(w, 5, 2);
+    ok(settle(w) && all_arrived(w) && no_errors(w) && world_free(w), "and then the others");
+}
+
+static void test_mixed_stuck(void)
+{
+    /* Goal: as test_run_stuck, of a run with names: nothing is returned or taken back in part. */
+    struct world *w;
+    struct node *n;
+    long more;
+    int i;
+
+    for (more = 1; more < 40; more += 3) {
+        w = world_new(1, NULL);
+        n = &w->node[0];
+        three_see(w, 1);
+        check(burst_in_turn(n, 3, 8, 3) == 3 && settle(w) && w->got == 3, "before");
+        w->move_at = 43;
+        w->move_to = 2;
+        w->fail_at_move = 1;
+        check(burst_in_turn(n, 3, 8, 100) == 100, "sent");
+        turns(w, 40, 1000);
+        check(w->got == 45 && n->post.pending.count == 97, "no memory for a return");
+        n->heap.fail_from = n->heap.calls + more; /* now it is the source that soon has no memory */
+        w->node[1].heap.fail_from = 0;
+        turns(w, 100, 1000);
+        check(w->got == 45 && n->post.pending.count == 97, "the source cannot keep the rest, %d, %d",
+              (int)w->got, (int)n->post.pending.count);
+        n->heap.fail_from = 0;
+        all_see(w, 3, 2);
+        for (i = 0; i < 4 && !is_idle(w); i++)
+            (void)settle(w);
+        check(all_arrived(w) && no_errors(w) && n->post.pending.count == 0, "in the end all is there, once");
+        check(world_free(w), "no byte leaked");
+    }
+    ok(1, "nothing is half returned");
+}
+
+static void test_mixed_rescue(void)
+{
+    /* Goal: of a node that fails each name's messages go to its heir, whole and in order, or end; and what
+     * was emitted does not go there twice. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    three_see(w, 1);
+    w->frozen = 1;
+    check(burst_in_turn(n, 3, 8, 500) == 500, "sent");
+    pull(w, 0, 1, 1u << 20);
+    check(burst_in_turn(n, 3, 8, 499) == 499, "and behind them what has not left");
+    cut(w, 0, 1);
+    see(w, 0, 3, 2);
+    see(w, 0, 4, 3);
+    see(w, 0, 5, -1);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
+    ok(n->post.pending.count == 667 && n->post.pending.bytes == 667 * 8, "two of three names are pending: %d",
+       (int)n->post.pending.count);
+    w->frozen = 0;
+    see(w, 2, 3, 2);
+    see(w, 3, 4, 3);
+    ok(settle(w) && no_errors(w) && w->got == 667 && w->lost == 332, "and arrive in order: %d, %d",
+       (int)w->got, (int)w->lost);
+    ok(world_free(w), "no byte leaked");
+
+    w = world_new(1, NULL);
+    n = &w->node[0];
+    three_see(w, 1);
+    w->ack_loss = 1000;
+    check(burst_in_turn(n, 3, 8, 21) == 21, "sent");
+    turns(w, 4, 1000);
+    w->frozen = 1;
+    check(burst_in_turn(n, 3, 8, 7) == 7, "and behind them what has not left");
+    three_see(w, 2);
+    w->node[1].view[3] = w->node[1].view[4] = w->node[1].view[5] = 1;
+    phx__post_box_failed(&n->post, as_seen(0, 1));
+    see(w, 0, 3, 1);
+    see(w, 0, 4, 1);
+    see(w, 0, 5, 1);
+    phx__post_box_failed(&n->post, as_seen(0, 2));
+    ok(w->got == 21 && n->post.counters.dropped == 21 && n->post.pending.count == 7,
+       "what was emitted must not go there again: %d", (int)n->post.counters.dropped);
+    w->frozen = 0;
+    w->ack_loss = 0;
+    ok(settle(w) && no_errors(w) && w->got == 28 && world_free(w), "and the rest does");
+}
+
 int main(void)
 {
     test_run();
@@ -538,5 +725,10 @@ int main(void)
     test_room_for_links();
     test_return_without_memory();
     test_sleepers();
+    test_mixed();
+    test_mixed_moves();
+    test_mixed_returns();
+    test_mixed_stuck();
+    test_mixed_rescue();
     return test_end();
 }

@@ -222,6 +222,7 @@ static void run(int tags)
 {
     const int flags = (int)(PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_RUN) | tags;
     size_t head = phx__wire_data_more_head(flags);
+    uint8_t more[18];
     struct phx__data d;
 
     memset(&d, 0, sizeof d);
@@ -235,9 +236,9 @@ static void run(int tags)
     d.size = 5 + head + 3 + head;
     phx__wire_data_put(&stream, &d, flags, 15);
     phx__buf_put_bytes(&stream, "hello", 5);
-    phx__wire_data_put_more(&stream, flags, 8, 3);
+    phx__buf_put_bytes(&stream, more, (size_t)(phx__wire_data_put_more(more, flags, 11, 8, 3) - more));
     phx__buf_put_bytes(&stream, "you", 3);
-    phx__wire_data_put_more(&stream, flags, 9, 0);
+    phx__buf_put_bytes(&stream, more, (size_t)(phx__wire_data_put_more(more, flags, 7, 9, 0) - more));
 }
 
 static void ack(void)
@@ -606,6 +607,8 @@ static void test_dialer(void)
     data(PHX__DATA_FIRST | PHX__DATA_LAST, 0, NULL, 0);
     run(0);
     run(PHX__DATA_TAGS);
+    run(PHX__DATA_NAMES);
+    run(PHX__DATA_NAMES | PHX__DATA_TAGS);
     ack();
     ack_with_returns();
     cast();
@@ -625,7 +628,7 @@ static void test_dialer(void)
     ok(c.claims == 1 && c.addresses == 1, "the card's content");
     ok(c.frames[SPEC_BEAT] == 1 && c.frames[SPEC_REQUEST] == 1, "beat and request");
     ok(c.frames[SPEC_SUMMARY] == 2 && c.lines == 5, "summaries");
-    ok(c.frames[SPEC_DATA] == 6 && c.messages == 11 && c.frames[SPEC_ACK] == 2
+    ok(c.frames[SPEC_DATA] == 8 && c.messages == 17 && c.frames[SPEC_ACK] == 2
            && c.frames[SPEC_CAST] == 1,
        "data, ack and cast");
     ok(c.frames[SPEC_SUSPECT] == 1 && c.frames[SPEC_PROBE] == 2 && c.frames[SPEC_HAND] == 1
@@ -822,6 +825,7 @@ static void test_refusals(void)
     refuses(start, 8 + 75, 0x80, "a message above 1 GiB");
     refuses(start, 5, 11, "a run of one message");
     refuses(start, 5, 19, "TAGS without RUN");
+    refuses(start, 5, 67, "NAMES without RUN");
     start = stream.size;
     run(PHX__DATA_TAGS);
     refuses(start, 5, 19, "a run without RUN");
@@ -830,6 +834,10 @@ static void test_refusals(void)
     refuses(start, 8 + 85, 4, "a message of a run that takes a byte of the next");
     refuses(start, 8 + 98, 1, "a message beyond the end of its run");
     refuses(start, 0, 111, "a run that is cut off");
+    start = stream.size;
+    run(PHX__DATA_NAMES);
+    refuses(start, 5, 11, "a run whose names are not said");
+    refuses(start, 5, 91, "a run with names and no tags");
     handshake();
     start = stream.size;
     ack_with_returns();

@@ -107,7 +107,13 @@ static void test_run_limits(void)
     ok(data_is_taken(run & ~1, 5, 7) == 0 && data_is_taken(run & ~2, 5, 7) == 0
            && data_is_taken(run & ~3, 5, 7) == 0,
        "only whole messages");
+    ok(data_is_taken(run | (int)PHX__DATA_NAMES, 5, 15) == 1
+           && data_is_taken(tags | (int)PHX__DATA_NAMES, 5, 23) == 1
+           && data_is_taken(run | (int)PHX__DATA_NAMES, 5, 14) == 0
+           && data_is_taken(tags | (int)PHX__DATA_NAMES, 5, 22) == 0,
+       "and with names, perhaps with both");
     ok(data_is_taken(3 | (int)PHX__DATA_TAGS, 5, 5) == 0, "tags are of a run");
+    ok(data_is_taken(3 | (int)PHX__DATA_NAMES, 5, 5) == 0, "and names");
     ok(data_is_taken(run | (int)PHX__DATA_SEEN, 5, 7) == 1, "with returns that were seen");
 }
 

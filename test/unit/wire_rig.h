@@ -180,13 +180,14 @@ static void make_summary(struct phx__writer *w)
 static size_t make_run(uint8_t *out, size_t capacity, int flags)
 {
     struct phx__writer w;
+    uint8_t more[18];
     uint32_t n = 1 + below(4);
 
     phx__buf_writer_init(&w, out, capacity);
     for (; n > 0; n--) {
         uint32_t size = below(2) * below(8);
 
-        phx__wire_data_put_more(&w, flags, 77, size);
+        phx__buf_put_bytes(&w, more, (size_t)(phx__wire_data_put_more(more, flags, 99, 77, size) - more));
         phx__buf_put_bytes(&w, "abcdefgh", size);
     }
     check(!w.bad, "a run fits");
@@ -210,7 +211,8 @@ static void make_data(struct phx__writer *w)
             d.size -= below(2) ? d.size : 0; /* half of them empty */
         d.total = d.size + ((flags & (int)PHX__DATA_LAST) != 0 ? 0 : 1 + below(1000));
         if ((flags & (int)PHX__DATA_LAST) != 0 && below(2)) {
-            flags |= (int)PHX__DATA_RUN | (below(2) ? (int)PHX__DATA_TAGS : 0);
+            flags |= (int)PHX__DATA_RUN | (below(2) ? (int)PHX__DATA_TAGS : 0)
+                     | (below(2) ? (int)PHX__DATA_NAMES : 0);
             d.size += make_run(payload + d.size, sizeof payload - d.size, flags);
         }
     }
@@ -446,7 +448,7 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     } else if (phx__wire_link_get(f, PHX__BEAT, &b) == 0) {
         phx__wire_link_put(w, PHX__BEAT, f->flags & 15, 0, &b);
     } else if (phx__wire_data_get(f, &d) == 0) {
-        phx__wire_data_put(w, &d, f->flags & 31, f->hops);
+        phx__wire_data_put(w, &d, f->flags & 95, f->hops);
         phx__buf_put_bytes(w, d.payload, d.size);
     } else if (phx__wire_data_get_ack(f, &a) == 0) {
         phx__wire_data_put_ack(w, &a, f->flags & (int)PHX__ACK_GAP, f->hops);

@@ -1,0 +1,474 @@
+/* cliffs.c - what one change costs, over three sizes each: exact counts, and how they grow. */
+
+/*     cliffs                 all, at full size: lines "bar NAME FIGURE LIMIT ok|short"
+ *     cliffs small           the same at sizes that take seconds
+ *     cliffs [small] held    those whose names contain the word
+ *
+ * The rule: an event costs each node what it changes for that node. Each row below makes one event in an
+ * in-memory world (test/sim/world.c) at several sizes of what the event does not change, and counts: basic
+ * blocks of phoenix.c (compiled with -fsanitize-coverage=trace-pc) and the bytes that it copies, as net_work
+ * sums them up; or allocations, bytes on the wire, calls. The counts are the same on every machine with the
+ * same compiler. A row's bar is the worst of its sizes, either by itself or beside its first size. Lines
+ * "# NAME n: figure" have each size, and the exponent of the growth from the second size to the last.
+ */
+#include "net.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR 1000000000u /* names from here on are nobody's */
+
+static int small;
+
+/* ---- Names -------------------------------------------------------------------------------------- */
+
+/* Every other name, so that no two ranges touch. */
+static void assume_some(struct net *n, struct spot *s, uint64_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        net_must(phx_assume(s->p, first + 2 * i, first + 2 * i), "phx_assume");
+    net_touch(n, s);
+    net_run(n, 10 * SECOND);
+}
+
+/* What one more name at spot `from` costs spot `at`. */
+static double change_costs(struct net *n, uint32_t from, uint32_t at)
+{
+    double before = n->spots[at].work;
+
+    net_must(phx_assume(n->spots[from].p, 5, 5), "phx_assume");
+    net_touch(n, &n->spots[from]);
+    net_run(n, 100 * MS);
+    return n->spots[at].work - before;
+}
+
+static double after_failure(uint32_t ranges)
+{
+    struct phx_config cfg;
+    struct net n;
+    double work;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 4, 0);
+    assume_some(&n, &n.spots[1], 1000000, ranges);
+    net_crash(&n, 1);
+    net_run(&n, 60 * SECOND);
+    work = change_costs(&n, 2, 3);
+    net_free(&n);
+    return work;
+}
+
+/* So many messages to as many names that nobody has. */
+static void hold(struct net *n, struct spot *s, uint32_t messages)
+{
+    for (uint32_t i = 0; i < messages; i++)
+        net_must(phx_send(s->p, FAR + i, 1, 0, "8 bytes", 8), "phx_send");
+    net_touch(n, s);
+    net_run(n, SECOND);
+}
+
+static double while_held(uint32_t messages)
+{
+    struct phx_config cfg;
+    struct net n;
+    double work;
+
+    net_config(&cfg);
+    cfg.hold_bytes = 64u << 20;
+    net_mesh(&n, &cfg, 4, 0);
+    hold(&n, &n.spots[3], messages);
+    work = change_costs(&n, 2, 3);
+    net_free(&n);
+    return work;
+}
+
+/* The first look-up after a node with 100 ranges came to so many that are known. */
+static double joiner(uint32_t ranges)
+{
+    struct phx_config cfg;
+    struct net n;
+    struct phx_id id;
+    double work;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 3, 0);
+    assume_some(&n, &n.spots[1], 1000000, ranges);
+    (void)phx_owner(n.spots[0].p, 1000000, &id);
+    work = n.spots[0].work;
+    for (uint32_t i = 0; i < 100; i++)
+        net_must(phx_assume(n.spots[2].p, 7 * i, 7 * i), "phx_assume");
+    net_touch(&n, &n.spots[2]);
+    net_run(&n, 100 * MS);
+    work = n.spots[0].work - work - net_work();
+    net_must(phx_owner(n.spots[0].p, 1000000, &id), "phx_owner");
+    work += net_work();
+    net_free(&n);
+    return work;
+}
+
+static uint64_t in_order(uint32_t i, uint32_t count, int order)
+{
+    static const uint64_t prime = 1000003; /* above every count: i -> i * prime mod count meets each once */
+
+    return 2 * (order == 0 ? i : order == 1 ? count - 1 - i : (i * prime) % count);
+}
+
+/* All names are assumed in this order, and after a step released: which of the two is measured. */
+static double change_all(uint32_t count, int order, int releases)
+{
+    struct phx_config cfg;
+    struct net n;
+    double work[3];
+
+    net_config(&cfg);
+    net_new(&n, 1);
+    (void)net_add(&n, &cfg, 1);
+    net_run(&n, SECOND);
+    work[0] = net_work();
+    for (uint32_t i = 0; i < count; i++)
+        net_must(phx_assume(n.spots[0].p, in_order(i, count, order), in_order(i, count, order)), "assume");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, SECOND);
+    work[1] = net_work();
+    for (uint32_t i = 0; i < count; i++)
+        net_must(phx_release(n.spots[0].p, in_order(i, count, order), in_order(i, count, order)), "release");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, SECOND);
+    work[2] = net_work();
+    net_free(&n);
+    return work[1 + releases] - work[releases];
+}
+
+/* The worst order beside the best. */
+static double change_order(uint32_t count, int releases)
+{
+    double worst = 0, best = HUGE_VAL;
+
+    for (int order = 0; order < 3; order++) {
+        double work = change_all(count, order, releases);
+
+        worst = work > worst ? work : worst;
+        best = work < best ? work : best;
+    }
+    return worst / best;
+}
+
+static double assume_order(uint32_t count)
+{
+    return change_order(count, 0);
+}
+
+static double release_order(uint32_t count)
+{
+    return change_order(count, 1);
+}
+
+/* Bytes on a link for the last of so many adjacent names. */
+static double one_by_one(uint32_t count)
+{
+    struct phx_config cfg;
+    struct net n;
+    uint64_t bytes;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 2, 0);
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        net_must(phx_assume(n.spots[0].p, i, i), "phx_assume");
+        net_touch(&n, &n.spots[0]);
+        if (count <= 100)
+            net_run(&n, 50 * MS);
+    }
+    net_run(&n, 10 * SECOND);
+    bytes = net_stats(&n.spots[0]).bytes_out;
+    net_must(phx_assume(n.spots[0].p, count - 1, count - 1), "phx_assume");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, 50 * MS);
+    bytes = net_stats(&n.spots[0]).bytes_out - bytes;
+    net_free(&n);
+    return (double)bytes;
+}
+
+/* All of so many ranges, one by one, to one heir: the work of both for each. */
+static double hand_over(uint32_t count)
+{
+    struct phx_config cfg;
+    struct net n;
+    struct phx_id heir;
+    double work;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 2, 0);
+    assume_some(&n, &n.spots[0], 1000, count);
+    phx_self(n.spots[1].p, &heir);
+    work = net_work();
+    for (uint32_t i = 0; i < count; i++)
+        net_must(phx_hand(n.spots[0].p, 1000 + 2 * i, 1000 + 2 * i, &heir), "phx_hand");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, 10 * SECOND);
+    work = net_work() - work;
+    if (phx_names(n.spots[1].p, &heir, NULL, 0) != count)
+        net_die("not all was handed over");
+    net_free(&n);
+    return work / count;
+}
+
+/* ---- Deaths ------------------------------------------------------------------------------------- */
+
+/* Some die together; the work of one that holds so many messages and knows so many ranges. */
+static double site_dies(uint32_t each)
+{
+    uint32_t dead = small ? 10 : 100;
+    struct phx_config cfg;
+    struct net n;
+    double work;
+
+    net_config(&cfg);
+    cfg.hold_bytes = 64u << 20;
+    net_mesh(&n, &cfg, dead + 2, 0);
+    assume_some(&n, &n.spots[1], 1000000, each);
+    hold(&n, &n.spots[0], each);
+    work = n.spots[0].work;
+    for (uint32_t i = 2; i < dead + 2; i++)
+        net_crash(&n, i);
+    net_run(&n, 60 * SECOND);
+    work = n.spots[0].work - work;
+    n.count = 2;
+    net_free(&n);
+    return work;
+}
+
+/* ---- Messages ----------------------------------------------------------------------------------- */
+
+struct turns {
+    uint32_t names;
+    double bytes, work, allocs;
+};
+
+/* So many messages of 8 bytes in turn to as many names of one node, as fast as they go. */
+static void send_in_turn(struct net *n, uint32_t names, uint32_t messages)
+{
+    struct spot *s = &n->spots[1];
+    double before;
+    int err;
+
+    for (uint32_t i = 0; i < messages;) {
+        for (uint32_t k = 0; k < 1000 && i < messages; k++, i++) {
+            before = net_work();
+            err = phx_send(s->p, i % names, 1, 0, "8 bytes", 8);
+            s->work += net_work() - before;
+            if (err == PHX_EAGAIN)
+                break;
+            net_must(err, "phx_send");
+        }
+        net_touch(n, s);
+        net_run(n, MS);
+    }
+    net_run(n, 20 * MS);
+}
+
+static struct turns in_turn(uint32_t names)
+{
+    uint32_t messages = small ? 20000 : 200000;
+    struct turns t = { names, 0, 0, 0 };
+    struct phx_config cfg;
+    struct net n;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 2, 0);
+    net_must(phx_assume(n.spots[0].p, 0, 1000000), "phx_assume");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, SECOND);
+    send_in_turn(&n, names, names > messages ? names : messages);
+    t.bytes = (double)net_stats(&n.spots[1]).bytes_out;
+    t.work = n.spots[0].work + n.spots[1].work;
+    t.allocs = (double)(net_allocs(&n, &n.spots[0]) + net_allocs(&n, &n.spots[1]));
+    n.spots[0].messages = 0;
+    send_in_turn(&n, names, messages);
+    if (n.spots[0].messages != messages)
+        net_die("not all messages came");
+    t.bytes = ((double)net_stats(&n.spots[1]).bytes_out - t.bytes) / messages;
+    t.work = (n.spots[0].work + n.spots[1].work - t.work) / messages;
+    t.allocs = ((double)(net_allocs(&n, &n.spots[0]) + net_allocs(&n, &n.spots[1])) - t.allocs) / messages;
+    net_free(&n);
+    return t;
+}
+
+static const struct turns *turns_of(uint32_t names)
+{
+    static struct turns known;
+
+    if (known.names != names)
+        known = in_turn(names);
+    return &known;
+}
+
+static double turn_bytes(uint32_t names)
+{
+    return turns_of(names)->bytes;
+}
+
+static double turn_work(uint32_t names)
+{
+    return turns_of(names)->work;
+}
+
+static double turn_allocs(uint32_t names)
+{
+    return turns_of(names)->allocs;
+}
+
+/* One byte to all, where four nodes hold so many ranges. */
+static double cast_wide(uint32_t ranges)
+{
+    struct phx_range all = { 0, UINT64_MAX };
+    struct phx_cast c;
+    struct phx_config cfg;
+    struct net n;
+    struct phx_id id;
+    double work;
+
+    memset(&c, 0, sizeof c);
+    c.ranges = &all;
+    c.ranges_count = 1;
+    c.data = "x";
+    c.size = 1;
+    net_config(&cfg);
+    net_mesh(&n, &cfg, 5, 0);
+    for (uint32_t k = 0; k < 4; k++) {
+        for (uint32_t i = 0; i < ranges / 4; i++)
+            net_must(phx_assume(n.spots[k].p, 10 * i + 2 * k, 10 * i + 2 * k), "phx_assume");
+        net_touch(&n, &n.spots[k]);
+        net_run(&n, 10 * SECOND);
+    }
+    (void)phx_owner(n.spots[4].p, 0, &id);
+    work = net_work();
+    if (phx_cast(n.spots[4].p, &c) != 4)
+        net_die("a cast has not four members");
+    work = net_work() - work;
+    net_free(&n);
+    return work;
+}
+
+/* How many names there are that send again, each once, when they may. */
+static uint8_t said[100000];
+static uint32_t unsaid;
+
+static void send_again(struct spot *s, uint64_t name)
+{
+    static const char message[1024];
+    int err;
+
+    if (said[name])
+        return;
+    err = phx_send(s->p, name, 1000000, 0, message, sizeof message);
+    if (err != PHX_EAGAIN)
+        net_must(err, "phx_send");
+    said[name] = err == 0;
+    unsaid -= err == 0;
+}
+
+/* Calls of on_writable for each of so many names that wait for one node's window. */
+static double waiters(uint32_t names)
+{
+    struct phx_config cfg;
+    struct net n;
+    double calls;
+
+    net_config(&cfg);
+    cfg.window = 1u << 20;
+    net_mesh(&n, &cfg, 2, 0);
+    net_must(phx_assume(n.spots[0].p, 0, 1000000), "phx_assume");
+    net_touch(&n, &n.spots[0]);
+    net_run(&n, SECOND);
+    memset(said, 0, sizeof said);
+    n.spots[1].on_writable = send_again;
+    unsaid = names;
+    for (uint32_t i = 0; i < names; i++)
+        send_again(&n.spots[1], i);
+    net_touch(&n, &n.spots[1]);
+    for (uint32_t i = 0; i < 600 && unsaid > 0; i++)
+        net_run(&n, SECOND / 10);
+    if (unsaid > 0)
+        net_die("some names wait for ever");
+    net_run(&n, SECOND);
+    calls = (double)n.spots[1].writable;
+    net_free(&n);
+    return calls / names;
+}
+
+/* ---- Rows --------------------------------------------------------------------------------------- */
+
+struct row {
+    const char *name;
+    double (*measure)(uint32_t n);
+    uint32_t full[4], small[4];
+    int beside; /* the bar is for the figures beside that of the first size */
+    double limit;
+};
+
+static const struct row rows[] = {
+    { "a name assumed, of a failed holder's ranges", after_failure,
+      { 0, 1000, 10000, 100000 }, { 0, 100, 1000, 10000 }, 1, 2 },
+    { "a name assumed, messages held", while_held,
+      { 0, 1000, 10000, 100000 }, { 0, 100, 1000, 10000 }, 1, 2 },
+    { "a site dies, messages held and ranges known", site_dies,
+      { 10, 100, 1000, 10000 }, { 10, 100, 1000, 3000 }, 1, 3 },
+    { "bytes of a message in turn to names of one node", turn_bytes,
+      { 1, 2, 1000, 100000 }, { 1, 2, 100, 10000 }, 0, 20 },
+    { "work of a message in turn to names of one node", turn_work,
+      { 1, 2, 1000, 100000 }, { 1, 2, 100, 10000 }, 1, 2 },
+    { "allocations of a message in turn to names of one node", turn_allocs,
+      { 1, 2, 1000, 100000 }, { 1, 2, 100, 10000 }, 0, 0.01 },
+    { "bytes on a link for the last of adjacent names", one_by_one,
+      { 10, 100, 10000, 90000 }, { 10, 100, 1000, 10000 }, 0, 200 },
+    { "names assumed, the worst order beside the best", assume_order,
+      { 100, 1000, 10000, 100000 }, { 10, 100, 1000, 5000 }, 0, 3 },
+    { "names released, the worst order beside the best", release_order,
+      { 100, 1000, 10000, 100000 }, { 10, 100, 1000, 5000 }, 0, 3 },
+    { "the first look-up after a joiner, of ranges known", joiner,
+      { 1000, 10000, 50000, 100000 }, { 100, 1000, 5000, 10000 }, 1, 2 },
+    { "a cast to four members, of ranges known", cast_wide,
+      { 40, 4000, 40000, 200000 }, { 40, 400, 4000, 20000 }, 1, 2 },
+    { "calls of on_writable for a name that waits", waiters,
+      { 2000, 3000, 10000, 30000 }, { 2000, 3000, 5000, 8000 }, 0, 2 },
+    { "phx_hand of many, each", hand_over,
+      { 10, 30, 100, 1000 }, { 10, 30, 100, 300 }, 1, 2 },
+};
+
+static int row_bar(const struct row *r)
+{
+    const uint32_t *n = small ? r->small : r->full;
+    double y[4], figure, worst = 0;
+
+    for (int i = 0; i < 4; i++) {
+        y[i] = r->measure(n[i]);
+        printf("# %s %lu: %.4g\n", r->name, (unsigned long)n[i], y[i]);
+        fflush(stdout);
+        figure = r->beside ? y[i] / y[0] : y[i];
+        worst = figure > worst ? figure : worst;
+    }
+    if (y[1] > 0 && y[3] > 0)
+        printf("# %s grows as n^%.2f\n", r->name, log(y[3] / y[1]) / log((double)n[3] / n[1]));
+    printf("bar\tcliffs: %s\t%.4g\t%g\t%s\n", r->name, worst, r->limit, worst <= r->limit ? "ok" : "short");
+    fflush(stdout);
+    return worst > r->limit;
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = "";
+    int bad = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "small") == 0)
+            small = 1;
+        else
+            word = argv[i];
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strstr(rows[i].name, word) != NULL)
+            bad |= row_bar(&rows[i]);
+    return bad;
+}
