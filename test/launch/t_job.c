@@ -153,7 +153,7 @@ static int same_agents(const struct la_agent *a, const struct la_agent *b, uint3
 {
     for (; count-- > 0; a++, b++)
         if (!same(a->host, b->host) || !same(a->user, b->user) || a->subtree != b->subtree
-            || a->node != b->node || a->runs_count != b->runs_count
+            || a->node != b->node || a->site != b->site || a->runs_count != b->runs_count
             || (a->runs_count > 0 && memcmp(a->runs, b->runs, a->runs_count * sizeof *a->runs) != 0))
             return 0;
     return 1;
