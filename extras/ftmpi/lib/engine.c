@@ -12,6 +12,7 @@
 #include "flight.h"
 #include "op.h"
 #include "request.h"
+#include "ring.h"
 #include "schedule.h"
 #include "start.h"
 #include "type.h"
@@ -353,6 +354,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_table_init(&e->flights, &e->mem);
     ftm_list_init(&e->contexts.early);
     ftm_list_init(&e->bsend.segments);
+    ftm_list_init(&e->rings_in);
+    ftm_list_init(&e->rings_out);
     ftm_list_init(&e->requests);
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
@@ -372,6 +375,14 @@ int ftm_ready(const struct ftm *e)
     return e->start.ready;
 }
 
+static void engine_settle(struct ftm *e)
+{
+    ftm_proc_deliver(e);
+    ftm_proc_flush(e);
+    ftm_schedule_run(e);
+    engine_tell_end(e);
+}
+
 int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
 {
     const struct pollfd none = { -1, 0, 0 };
@@ -380,11 +391,18 @@ int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
     if (e->awaited && e->node != NULL)
         phx_step(e->node, now, &none, 0);
     e->awaited = 0;
-    ftm_proc_deliver(e);
-    ftm_proc_flush(e);
-    ftm_schedule_run(e);
-    engine_tell_end(e);
+    ftm_ring_look(e);
+    engine_settle(e);
     return more > 0 || !ftm_list_is_empty(&e->local);
+}
+
+int ftm_look(struct ftm *e)
+{
+    int found = ftm_ring_look(e);
+
+    if (found || !ftm_list_is_empty(&e->owing) || !ftm_list_is_empty(&e->local))
+        engine_settle(e);
+    return found;
 }
 
 uint64_t ftm_deadline(const struct ftm *e)
@@ -427,6 +445,7 @@ void ftm_free(struct ftm *e)
     e->ended = e->end_told = 1;
     phx_free(e->node);
     e->node = NULL;
+    ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
     ftm_comm_clear(e);

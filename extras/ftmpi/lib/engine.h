@@ -97,6 +97,7 @@ struct ftm {
     phx *node;                      /* NULL: a world of one */
     struct ftm_list local;          /* messages to this process itself */
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
+    struct ftm_list rings_in, rings_out; /* in use */
     struct ftm_list requests;       /* all of them */
     struct ftm_list pool;           /* requests to be used again */
     int pooled;
@@ -108,6 +109,7 @@ struct ftm {
     char end_line[256];
     int sends;    /* that are not done */
     int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
+    unsigned turns; /* of pump.c: in which something came through rings */
     uint64_t made_us;
     uint64_t row_us; /* of pump.c: when something was started last */
 };
@@ -120,6 +122,9 @@ int ftm_ready(const struct ftm *e);
 /* Does what is due, and then what completed requests woke: schedules run here, and so do operations that the
  * program defined, outside of phx_step. ready, n: as for phx_step. 1: step again soon; 0. */
 int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n);
+
+/* The short turn: what came through rings, and what that makes possible. 1: something came. */
+int ftm_look(struct ftm *e);
 
 /* When the next thing is due, as phx_deadline. */
 uint64_t ftm_deadline(const struct ftm *e);
