@@ -3,6 +3,7 @@
 #include "pump.h"
 
 #include <poll.h>
+#include <sched.h>
 
 #include "engine.h"
 #include "mpi.h"
@@ -94,6 +95,8 @@ int ftm_pump_for(struct ftm *e, uint64_t most_us, int (*met)(void *arg), void *a
             return 0;
         if (now >= awake)
             pump_sleep(e, now, until);
+        else
+            sched_yield(); /* the other one may have to run on this very core */
         now = phx_now_us();
         ftm_step(e, now, NULL, 0);
         if (e->counters.arrived != seen)
