@@ -34,6 +34,7 @@ struct ftm_config {
     size_t piece;        /* bytes of each message of a rendezvous */
     unsigned asks;       /* rendezvous to one receiver that are not answered */
     uint64_t patience_us; /* how long a call looks before it sleeps */
+    uint64_t cut_us;      /* without a way to the arbiter for so long: the job is over; 0: never */
     const char *host_name; /* for people */
     int pmi_fd;            /* of job.c: the launcher's, or 0 */
     void *user;
@@ -71,6 +72,9 @@ struct ftm_opening {
     int told;     /* HELLO has left */
     int ready;    /* TABLE is here */
     int finished; /* all have called MPI_Finalize */
+    struct phx_id where;  /* the arbiter's node ... */
+    int known;            /* ... which has been seen */
+    uint64_t cut_at;      /* it is too late then to find a way to it; 0: there is a way */
 };
 
 struct ftm_counters {
@@ -110,7 +114,7 @@ struct ftm {
     int sends;    /* that are not done */
     int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
     unsigned turns; /* of pump.c: in which something came through rings */
-    uint64_t made_us;
+    uint64_t made_us, now; /* when it was made, and stepped last */
     uint64_t row_us; /* of pump.c: when something was started last */
 };
 
