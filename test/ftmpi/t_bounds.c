@@ -1,6 +1,6 @@
 /* t_bounds.c - what a receiver that does not receive has to keep, and what is copied of large messages.
  *
- * Goal: the memory of a receiver is bounded by its senders' budgets whatever they send; nothing is lost by it.
+ * Goal: the memory of a receiver is bounded by its senders' budgets, and nothing is lost by it.
  * Large messages are not copied by the library. Method: engines in one process; one floods another, which
  * steps and receives nothing until the flood has come to a stop, and then everything. The allocator counts.
  */
