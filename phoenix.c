@@ -5416,7 +5416,7 @@ static int addr_is_decimal(char c)
 }
 
 /* The value of a hexadecimal digit, or -1. */
-static int addr_hex(char c)
+PHX__COLD static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
@@ -5425,7 +5425,7 @@ static int addr_hex(char c)
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
-static int addr_parse_v4(const char *s, uint8_t ip[4])
+PHX__COLD static int addr_parse_v4(const char *s, uint8_t ip[4])
 {
     int i, digits, value;
 
@@ -5443,7 +5443,7 @@ static int addr_parse_v4(const char *s, uint8_t ip[4])
 }
 
 /* One to four hexadecimal digits. Returns what follows them, or NULL. */
-static const char *addr_parse_group(const char *s, uint8_t out[2])
+PHX__COLD static const char *addr_parse_group(const char *s, uint8_t out[2])
 {
     int digits, value = 0;
 
@@ -5455,7 +5455,7 @@ static const char *addr_parse_group(const char *s, uint8_t out[2])
 }
 
 /* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
-static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
+PHX__COLD static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
 {
     if (*s == '\0')
         return s;
@@ -5509,7 +5509,7 @@ PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
     return 1;
 }
 
-int phx__addr_numeric(const char *host, struct phx_address *out)
+PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
@@ -5522,7 +5522,7 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 }
 
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
-static int addr_looks_numeric(const char *host)
+PHX__COLD static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
     int hex;
@@ -5539,7 +5539,7 @@ static int addr_looks_numeric(const char *host)
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
-static int addr_host_is_good(const char *host)
+PHX__COLD static int addr_host_is_good(const char *host)
 {
     struct phx_address numeric;
     const char *s;
@@ -5553,7 +5553,7 @@ static int addr_host_is_good(const char *host)
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
-static int addr_parse_port(const char *s, uint16_t *port)
+PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
     uint32_t value = 0;
     int digits;
@@ -5567,7 +5567,7 @@ static int addr_parse_port(const char *s, uint16_t *port)
 }
 
 /* The length of a text without control characters that ends with a NUL within `room` bytes, else 0. */
-static size_t addr_text_length(const char *text, size_t room)
+PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
@@ -5584,7 +5584,7 @@ static size_t addr_path_length(const char *path, size_t room)
     return path[0] == '/' ? addr_text_length(path, room) : 0;
 }
 
-static int addr_parse_tcp(const char *s, struct phx__parsed *out)
+PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 {
     int bracket = *s == '[';
     const char *host = s + bracket; /* past the '[' if there is one */
@@ -5632,7 +5632,7 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 }
 
 /* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
-int phx__addr_other(const char *text, struct phx_address *out)
+PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 {
     size_t n = addr_text_length(text, sizeof out->path), i;
 
@@ -5655,7 +5655,7 @@ static void addr_put_text(struct phx__writer *w, const char *s)
 }
 
 /* Digits come lowest first, so they are laid down from the end. */
-static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
 {
     char text[8]; /* 65535 has five digits */
     size_t at = sizeof text;
@@ -5667,7 +5667,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
     for (int i = 0; i < 4; i++) {
         if (i > 0)
@@ -5682,7 +5682,7 @@ static unsigned addr_group(const uint8_t ip[16], int i)
 }
 
 /* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-static int addr_longest_run(const uint8_t ip[16], int *length)
+PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
 {
     int i, run = 0, best = 8;
 
@@ -5698,14 +5698,14 @@ static int addr_longest_run(const uint8_t ip[16], int *length)
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-static int addr_is_mapped(const uint8_t ip[16])
+PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
 {
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
 }
 
-static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
+PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
     int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
@@ -5767,7 +5767,7 @@ static size_t addr_ip_size(const struct phx_address *a)
 }
 
 /* Field by field, since the unused bytes and the padding of the struct count for nothing. */
-int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
+PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
@@ -5779,7 +5779,7 @@ int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 {
     if (a->family == PHX_IPV4)
         return a->ip;
@@ -5788,7 +5788,7 @@ static const uint8_t *addr_as_v4(const struct phx_address *a)
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
  * dialling it reaches this machine on some systems, and neither is a name. */
-int phx__addr_is_local(const struct phx_address *a)
+PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5798,7 +5798,7 @@ int phx__addr_is_local(const struct phx_address *a)
     return a->family == PHX_UNIX || (a->family == PHX_IPV6 && memcmp(a->ip, loopback, 16) == 0);
 }
 
-int phx__addr_is_any(const struct phx_address *a)
+PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5811,7 +5811,7 @@ int phx__addr_is_any(const struct phx_address *a)
 
 /* ---- On the wire */
 
-void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
+PHX__COLD void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 {
     size_t n = a->family == PHX_UNIX ? addr_path_length(a->path, sizeof a->path) : addr_ip_size(a);
 
@@ -5831,7 +5831,7 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 }
 
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
-int phx__addr_get(struct phx__reader *r, struct phx_address *a)
+PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
     struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
@@ -8101,7 +8101,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
-static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+PHX__COLD static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
                              socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
@@ -8125,7 +8125,7 @@ static int os_samehost_has_name(const struct phx_address *a)
     return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
 }
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -8146,7 +8146,7 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 }
 
 /* Would a packet to this address come from it? */
-static int os_samehost_is_source(int fd, const struct phx_address *a)
+PHX__COLD static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
     union os_sockaddr to, from;
     socklen_t size;
@@ -8160,7 +8160,7 @@ static int os_samehost_is_source(int fd, const struct phx_address *a)
                                  : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     int fd, own;
 
@@ -8177,7 +8177,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
 }
 
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
-static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
+PHX__COLD static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
     struct ucred peer; /* who the listener was when it began to listen */
@@ -8193,7 +8193,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
                : PHX_EACCES;
 }
 
-int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
     int fd, err;
 
@@ -9408,7 +9408,7 @@ static uint32_t hello_keys(const struct phx__link_set *s)
 }
 
 /* HMAC with one of our keys, for an ANSWER or this body of a PROOF: the cluster and all before the macs. */
-static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+PHX__COLD static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                       const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
@@ -9443,14 +9443,14 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
     return found;
 }
 
-void phx__link_hello_rekey(struct phx__link_set *s)
+PHX__COLD void phx__link_hello_rekey(struct phx__link_set *s)
 {
     for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
 
-void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
+PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
@@ -9462,7 +9462,7 @@ void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
     s->cluster = cluster;
 }
 
-static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
     if (size > sizeof to->data)
         return PHX_EPROTO;
@@ -9473,7 +9473,7 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
-static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
     const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
@@ -9486,7 +9486,7 @@ static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
-static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
+PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
     int err = l->hello->padded ? hello_say_pad(s, l) : 0;
@@ -9497,7 +9497,7 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
 }
 
-static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
@@ -9519,7 +9519,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
     memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
 }
 
-static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .observed = l->address };
@@ -9541,7 +9541,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     return phx__link_out_control_end(s, l, &w);
 }
 
-static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
+PHX__COLD static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
@@ -9557,7 +9557,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
 
 /* ---- What is heard */
 
-static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 {
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
@@ -9568,7 +9568,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Acceptor. */
-static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
     int err = phx__wire_link_get(f, PHX__HELLO, &h);
@@ -9588,7 +9588,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
     return err == PHX_EAGAIN ? 0 : err;
 }
 
-int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 {
     int err = s->ops->judge(s->ctx, l);
 
@@ -9596,7 +9596,7 @@ int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Dialer. */
-static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
     uint32_t key;
@@ -9621,7 +9621,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     return hello_now_up(s, l);
 }
 
-static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
     int err = phx__wire_link_get(f, PHX__PROOF, &p);
@@ -9638,7 +9638,7 @@ static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const st
     return hello_now_up(s, l);
 }
 
-int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
         return hello_on_hello(s, l, f);
@@ -9651,7 +9651,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
-int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
 {
     uint8_t seed[PHX__TLS_SEED];
     int err = s->ops->random(s->ctx, seed, sizeof seed);
@@ -9659,7 +9659,7 @@ int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
     return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
 }
 
-int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
 {
     int err = l->secure ? phx__link_hello_tls(s, l) : 0;
 
@@ -13569,7 +13569,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
@@ -13585,7 +13585,7 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
-static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
                       const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
@@ -13617,7 +13617,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
     *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
-void phx__names_lost_free(struct phx__names_lost *l)
+PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
     lost_drop(l, &l->told);
@@ -13626,7 +13626,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-static int lost_find(struct phx__names_lost *l)
+PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
     struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
@@ -13647,7 +13647,7 @@ static int lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_compare(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
@@ -13669,7 +13669,7 @@ int phx__names_lost_compare(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
+PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
     struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
@@ -13684,7 +13684,7 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
+PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
     struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;
@@ -16677,6 +16677,8 @@ void phx__post_outcome_tell(struct phx__post *p)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* A better route is taken without waiting for acks over the former one, when that long none has come. */
+#define SCHED_DRAIN_MOST (4 * PHX__SECOND)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* What failed for lack of memory is tried again after this. */
@@ -17330,12 +17332,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
-         * taken, though the former one may only be slow. */
-        if (peer->routed && o->path.drains)
-            phx__post_flow_rewind(o);
-        else if (peer->routed && o->sent > o->base)
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
+        if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (o->path.drains && o->rto > SCHED_DRAIN_MOST)
+            phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
@@ -19665,7 +19666,7 @@ void phx__node_keys_free(struct phx__node_keys *k)
 }
 
 /* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
-int phx__node_keys_check(const void *key, size_t size)
+PHX__COLD int phx__node_keys_check(const void *key, size_t size)
 {
     size_t i = 0;
 
@@ -19674,7 +19675,7 @@ int phx__node_keys_check(const void *key, size_t size)
     return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
+PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
     int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
@@ -19687,7 +19688,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
     return 0;
 }
 
-int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
+PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
@@ -19719,7 +19720,7 @@ int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_ad
 }
 
 /* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
-int phx__node_keys_tls(struct phx__node_keys *k)
+PHX__COLD int phx__node_keys_tls(struct phx__node_keys *k)
 {
     int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
 
@@ -19727,7 +19728,7 @@ int phx__node_keys_tls(struct phx__node_keys *k)
     return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
 }
 
-int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
+PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 {
     int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
 
@@ -19736,7 +19737,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here = { .family = 0 };
 
@@ -19746,7 +19747,7 @@ int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
-int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
+PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 {
     int err;
 
@@ -19820,7 +19821,7 @@ int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listen
 }
 
 /* Only a step can log: what fails outside one is tried again in the next. */
-int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
@@ -19845,7 +19846,7 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
  * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
  * another node is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
+PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
@@ -19891,7 +19892,7 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
 }
 
 /* Its place; a->count: it is not known. */
-static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = 0;
 
@@ -19900,7 +19901,7 @@ static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_
     return i;
 }
 
-int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = node_addr_find(a, at);
 
@@ -19913,7 +19914,7 @@ int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
     return 1;
 }
 
-static void node_addr_drop_oldest(struct phx__node_addr *a)
+PHX__COLD static void node_addr_drop_oldest(struct phx__node_addr *a)
 {
     unsigned i = 0;
 
@@ -19927,7 +19928,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 }
 
 /* PHX__ADDR_NEW, or 0. */
-static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
         return 0;
@@ -19941,7 +19942,7 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
@@ -19959,7 +19960,7 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
@@ -19978,7 +19979,7 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 /* ---- What others see ------------------------------------------------------------------------- */
 
 /* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
-static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
@@ -19991,7 +19992,7 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
     const struct phx_address *seen = l->observed, *at;
@@ -20014,7 +20015,7 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
@@ -20046,7 +20047,7 @@ int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__nod
            && phx__addr_is_local(l->observed);
 }
 
-int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;
@@ -20121,7 +20122,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
 }
 
 /* The last one takes its place. */
-void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -20150,7 +20151,7 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 
 /* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
  * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
-static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+PHX__COLD static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
     uint32_t i, nbr;
@@ -20161,7 +20162,7 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
             (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
-void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
+PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
@@ -20197,7 +20198,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     return 0;
 }
 
-void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
+PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
@@ -20214,7 +20215,7 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
@@ -20292,7 +20293,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
 /* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
     *out = *range;
@@ -20310,7 +20311,7 @@ static int handover_stretch(const struct phx__node_handover *h, const struct phx
     return 0;
 }
 
-int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
     while (rest->first <= rest->last) {
@@ -20348,14 +20349,14 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
     for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
 
-void phx__node_handover_release(struct phx__node_handover *h)
+PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 {
     struct phx_range rest = { 0, UINT64_MAX }, part;
 
@@ -20364,7 +20365,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
         h->ops.release(h->env.ctx, &part);
 }
 
-void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
+PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
     uint32_t i, was = h->count;
 
@@ -20422,7 +20423,7 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20443,7 +20444,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
+PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
     int same = 0;
@@ -20483,7 +20484,7 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
+PHX__COLD static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
     struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
@@ -20498,7 +20499,7 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
         continue;
 }
 
-int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
+PHX__COLD int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
 {
     struct phx__hand hand;
 
@@ -20555,7 +20556,7 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
 
 /* ---- The asker ------------------------------------------------------------------------------- */
 
-static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
+PHX__COLD static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
     uint32_t node = phx__id_find(t->env.ids, &it->out.target);
     int hops = t->ops.distance(t->env.ctx, node);
@@ -20575,7 +20576,7 @@ static size_t trace_size(const struct phx__node_trace *t)
     return (size_t)t->env.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
 }
 
-static int trace_is_whole(const struct phx__node_trace_item *it)
+PHX__COLD static int trace_is_whole(const struct phx__node_trace_item *it)
 {
     int i;
 
@@ -20585,7 +20586,7 @@ static int trace_is_whole(const struct phx__node_trace_item *it)
 }
 
 /* Takes it out and tells the host. The callback may begin another one. */
-static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
+PHX__COLD static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 {
     struct phx__node_trace_item it = t->at[i];
 
@@ -20598,7 +20599,7 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
     phx__mem_put(t->env.mem, it.hops, trace_size(t));
 }
 
-void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
+PHX__COLD void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20680,7 +20681,7 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
-static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
@@ -20693,7 +20694,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
 
-int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                              uint64_t now)
 {
     struct phx__trace q;
@@ -20727,7 +20728,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
         trace_finish(t, t->count - 1, PHX_ECLOSED);
 }
 
-void phx__node_trace_free(struct phx__node_trace *t)
+PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
@@ -21092,7 +21093,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
-static size_t dead_cost(const phx *p, uint32_t node)
+PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
@@ -21106,7 +21107,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
 
 /* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
  * unreachable, and there was never more than news of it. */
-static int dead_is(const phx *p, uint32_t node, int heard)
+PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
     return phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
@@ -21115,7 +21116,7 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 }
 
 /* Of those that were lost in this second or later. */
-static size_t dead_bytes(const phx *p, int heard, uint32_t from)
+PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
 
@@ -21147,7 +21148,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 }
 
 /* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
-static void dead_thin(phx *p, size_t most, int heard)
+PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
 {
     size_t bytes = dead_bytes(p, heard, 0);
     uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
@@ -21181,7 +21182,7 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
-static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
@@ -21200,7 +21201,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 }
 
 /* Drops what is not kept of it. */
-static void dead_strip(phx *p, uint32_t node)
+PHX__COLD static void dead_strip(phx *p, uint32_t node)
 {
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
@@ -21216,7 +21217,7 @@ static void dead_strip(phx *p, uint32_t node)
 }
 
 /* Indices and memory that nobody uses any more. */
-static void dead_fit(phx *p)
+PHX__COLD static void dead_fit(phx *p)
 {
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
@@ -21234,14 +21235,14 @@ static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p)
 {
     if (p->peers.dead_at == 0)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
 
-void phx__node_dead_due(phx *p)
+PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
 
@@ -21778,7 +21779,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 
 /* ---- Strangers and descriptors --------------------------------------------------------------- */
 
-static uint32_t door_strangers(const phx *p)
+PHX__COLD static uint32_t door_strangers(const phx *p)
 {
     uint32_t room = p->links.door.room, up = p->links.up;
 
@@ -21788,7 +21789,7 @@ static uint32_t door_strangers(const phx *p)
 }
 
 /* How many links may be up. */
-static uint32_t door_links(const phx *p)
+PHX__COLD static uint32_t door_links(const phx *p)
 {
     uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
     uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
@@ -21796,7 +21797,7 @@ static uint32_t door_links(const phx *p)
     return p->links.door.room == 0 || room > most ? most : room;
 }
 
-static struct phx__link *door_oldest(const phx *p)
+PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
     struct phx__link *l, *oldest = NULL;
     uint32_t slot = 0;
@@ -21812,14 +21813,14 @@ uint64_t phx__node_door_room_at(const phx *p)
     return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
 }
 
-static void door_set_room(phx *p, uint32_t room)
+PHX__COLD static void door_set_room(phx *p, uint32_t room)
 {
     p->links.door.room = room;
     p->links.door.short_at = p->now;
     p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
 }
 
-void phx__node_door_is_short(phx *p)
+PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
@@ -21841,14 +21842,14 @@ static uint32_t door_places(const phx *p)
 }
 
 /* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
-static uint32_t door_guests(const phx *p)
+PHX__COLD static uint32_t door_guests(const phx *p)
 {
     uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
 
     return p->links.door.guests < beyond ? p->links.door.guests : beyond;
 }
 
-int phx__node_door_is_full(const phx *p, uint32_t node)
+PHX__COLD int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t most = 1 + door_places(p) / 4;
@@ -21859,7 +21860,7 @@ int phx__node_door_is_full(const phx *p, uint32_t node)
            || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
 }
 
-void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+PHX__COLD void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 {
     p->links.door.guests = door_guests(p);
     if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
@@ -21867,7 +21868,7 @@ void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
-static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+PHX__COLD static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 {
     struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
 
@@ -21875,7 +21876,7 @@ static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 }
 
 /* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
-static struct phx__link *door_spare(phx *p)
+PHX__COLD static struct phx__link *door_spare(phx *p)
 {
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
     struct phx__link *l, *least = NULL, *last = NULL;
@@ -21892,7 +21893,7 @@ static struct phx__link *door_spare(phx *p)
     return least != NULL ? least : last;
 }
 
-struct phx__link *phx__node_door_goes(phx *p, int stranger)
+PHX__COLD struct phx__link *phx__node_door_goes(phx *p, int stranger)
 {
     struct phx__link *l;
 
@@ -21902,7 +21903,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
 
-uint64_t phx__node_door_due(phx *p)
+PHX__COLD uint64_t phx__node_door_due(phx *p)
 {
     struct phx__door *d = &p->links.door;
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
@@ -21925,7 +21926,7 @@ uint64_t phx__node_door_due(phx *p)
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-int phx__node_door_waits(phx *p, struct phx__link *l)
+PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 {
     /* It waits until it is answered: its first words may come in pieces. */
     if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
@@ -21935,7 +21936,7 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
     uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
@@ -21956,7 +21957,7 @@ struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
     return best;
 }
 
-void phx__node_door_charge(phx *p, uint64_t us)
+PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 {
     struct phx__door *d = &p->links.door;
 
@@ -24003,14 +24004,14 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 }
 
 /* text: room for an id. */
-static const char *explain_node(const phx *p, uint32_t node, char *text)
+PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
     return node == PHX__SELF         ? "this node"
            : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
                                 : "unknown";
 }
 
-static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
@@ -24025,7 +24026,7 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
+PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -24050,7 +24051,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint6
                            phx_strerror(h->lost_error));
 }
 
-static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
@@ -24070,7 +24071,7 @@ static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 }
 
 /* Of a node that was never to be dialled. */
-static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count;
@@ -24083,7 +24084,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
 }
 
-static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
@@ -24105,7 +24106,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
@@ -24144,7 +24145,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     return n;
 }
 
-static void explain_hubs(struct phx__text *t, const phx *p)
+PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
@@ -24213,7 +24214,7 @@ struct dump {
     const char *between; /* what goes before the next item of a list */
 };
 
-static void dump_string(struct dump *d, const char *s)
+PHX__COLD static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
     char out[3] = { 0 };
@@ -24229,14 +24230,14 @@ static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
+PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
     char text[PHX_ID_TEXT];
 
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
+PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
@@ -24244,7 +24245,7 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
 }
 
 /* A list of the nodes that routing knows, from this one on. */
-static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
 {
     for (d->between = ""; node < d->p->ids.size; node++)
         if (phx__route_dest(&d->p->route, node) != NULL)
@@ -24253,7 +24254,7 @@ static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void dump_json_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
@@ -24271,7 +24272,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, "]}");
 }
 
-static void dump_json_link(struct dump *d, const struct phx__link *l)
+PHX__COLD static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
     static const char *const yes[] = { "false", "true" };
     int up = phx__node_serves(d->p, l);
@@ -24286,7 +24287,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
                        l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
-static void dump_json_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
@@ -24298,7 +24299,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json_hubs(struct dump *d)
+PHX__COLD static void dump_json_hubs(struct dump *d)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
@@ -24335,7 +24336,7 @@ PHX__COLD static void dump_json(struct dump *d)
 
 /* ---- DOT ------------------------------------------------------------------------------------- */
 
-static void dump_dot_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
@@ -24355,7 +24356,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
 }
 
-static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
     dump_id(d, "  ", &d->p->ids.at[a]);
     dump_id(d, " -- ", &d->p->ids.at[b]);
@@ -24363,7 +24364,7 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
-static void dump_dot_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;

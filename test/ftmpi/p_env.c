@@ -68,27 +68,33 @@ static void test_barrier(void)
     ok(in == (check_rank + 1) % check_size, "after the barrier");
 }
 
-/* Buffered and ready sends that do not block. */
+/* Buffered and ready sends that do not block, and the persistent ones. */
 static void test_modes(void)
 {
-    int in[2] = { -1, -1 }, out[2] = { 10, 20 }, size = 0;
-    char space[4 + MPI_BSEND_OVERHEAD];
-    MPI_Request r[2], s[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
+    int in[4] = { -1, -1, -1, -1 }, out[4] = { 10, 20, 30, 40 }, size = 0, i;
+    char space[2 * (4 + MPI_BSEND_OVERHEAD)];
+    MPI_Request r[4], s[4] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL };
     void *back = NULL;
 
-    MPI_Irecv(&in[0], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &r[0]);
-    MPI_Irecv(&in[1], 1, MPI_INT, 0, 2, MPI_COMM_SELF, &r[1]);
+    for (i = 0; i < 4; i++)
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &r[i]);
     MPI_Buffer_attach(space, (int)sizeof space);
-    MPI_Ibsend(&out[0], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &s[0]);
-    MPI_Irsend(&out[1], 1, MPI_INT, 0, 2, MPI_COMM_SELF, &s[1]);
-    ok(s[0] != MPI_REQUEST_NULL && s[1] != MPI_REQUEST_NULL, "requests");
-    if (s[0] == MPI_REQUEST_NULL || s[1] == MPI_REQUEST_NULL)
-        MPI_Abort(MPI_COMM_WORLD, 3); /* nobody would meet the receives */
-    MPI_Waitall(2, s, MPI_STATUSES_IGNORE);
-    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    MPI_Ibsend(&out[0], 1, MPI_INT, 0, 0, MPI_COMM_SELF, &s[0]);
+    MPI_Irsend(&out[1], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &s[1]);
+    MPI_Bsend_init(&out[2], 1, MPI_INT, 0, 2, MPI_COMM_SELF, &s[2]);
+    MPI_Rsend_init(&out[3], 1, MPI_INT, 0, 3, MPI_COMM_SELF, &s[3]);
+    for (i = 0; i < 4; i++)
+        if (!ok(s[i] != MPI_REQUEST_NULL, "request %d", i))
+            MPI_Abort(MPI_COMM_WORLD, 3); /* nobody would meet its receive */
+    MPI_Startall(2, s + 2);
+    MPI_Waitall(4, s, MPI_STATUSES_IGNORE);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
     MPI_Buffer_detach(&back, &size);
-    ok(in[0] == 10 && in[1] == 20, "both arrive");
+    for (i = 0; i < 4; i++)
+        ok(in[i] == out[i], "message %d", i);
     ok(back == space && size == (int)sizeof space, "the buffer comes back");
+    MPI_Request_free(&s[2]);
+    MPI_Request_free(&s[3]);
 }
 
 /* Associative and not commutative: what comes first counts. */

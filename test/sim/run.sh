@@ -184,6 +184,7 @@ bars() {
     full full_accepts 60
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
+    { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40

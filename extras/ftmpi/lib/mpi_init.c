@@ -241,5 +241,5 @@ FTM_ALIAS(Pcontrol)
 int FTM_CALL(Pcontrol)(const int level, ...)
 {
     (void)level;
-    return MPI_SUCCESS;
+    return ftm_check_init("MPI_Pcontrol");
 }
