@@ -71,6 +71,7 @@ struct la_root_ops {
     void (*output)(void *ctx, const struct la_chunk *c);
     void (*spawn)(void *ctx, uint32_t from, const void *data, size_t size);
     void (*signal)(void *ctx, int number);
+    void (*message)(void *ctx, const struct phx_message *m); /* to the arbiter's name, with --ftmpi */
     void (*step)(void *ctx, uint64_t now_us);
     uint64_t (*deadline)(void *ctx);
 };

@@ -154,7 +154,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 1;
     d->monitors++;
@@ -177,7 +177,7 @@ static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 }
 
 /* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
-static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
+PHX__COLD static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
     uint64_t skip;
@@ -194,7 +194,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
 }
 
 /* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
-static void detect_fill_monitors(struct phx__detect *d)
+PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
 
@@ -268,7 +268,7 @@ static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
-static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
@@ -277,7 +277,7 @@ static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
@@ -288,7 +288,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
@@ -325,7 +325,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
     l->used = l->used_last > l->received_at;
     if (l->used && l->received_at > l->used_at) {
@@ -401,7 +401,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 }
 
 /* The owner frees the timers with their heap. */
-void phx__detect_free(struct phx__detect *d)
+PHX__COLD void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
@@ -410,7 +410,7 @@ void phx__detect_free(struct phx__detect *d)
     memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
+PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     d->limits = *limits;
     detect_fill_monitors(d);
@@ -422,14 +422,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 }
 
 /* All neighbours hear at once of what they could take for a death. */
-static void detect_tell_all(struct phx__detect *d)
+PHX__COLD static void detect_tell_all(struct phx__detect *d)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_busy(struct phx__detect *d, uint64_t us)
+PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
 
@@ -440,7 +440,7 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
-static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
     uint64_t was = d->slow;
 
@@ -530,7 +530,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__detect_link_down(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
@@ -630,7 +630,7 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
@@ -686,7 +686,7 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
     return l != NULL && l->monitor;
 }
 
-void phx__detect_forget(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
 

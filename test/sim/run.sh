@@ -173,6 +173,7 @@ bars() {
     full hole 6
     full flaky_path 6
     full late_ends 8
+    for n in 100 150 200; do full cost_three $n; done
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
     full words_200 400 EVERY=1000000
@@ -181,6 +182,7 @@ bars() {
     full full_accepts 60
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
+    { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
@@ -275,6 +277,7 @@ routing() {
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=cost_three NODES=100
     sim SCENARIO=words_1 NODES=32
     sim SCENARIO=words_10 NODES=32
     sim SCENARIO=words_200 NODES=64

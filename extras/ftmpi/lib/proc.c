@@ -165,6 +165,7 @@ int ftm_proc_send_large(struct ftm *e, int proc, uint64_t from, uint64_t tag, co
     if (p->blocked)
         return PHX_EAGAIN;
     e->counters.sent++;
+    p->sent++;
     err = release != NULL ? phx_send_owned(e->node, p->name, from, tag, data, size, release, arg)
                           : phx_send(e->node, p->name, from, tag, data, size);
     p->blocked = err == PHX_EAGAIN;

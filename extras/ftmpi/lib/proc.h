@@ -16,6 +16,7 @@ struct ftm_proc {
     int rank, host, site;
     size_t credit;   /* of the eager budget: bytes that may still be sent to it */
     size_t taken;    /* bytes of its eager messages that were taken and of which it was not told */
+    uint64_t sent;   /* messages that were given to Phoenix for it */
     unsigned asks;   /* that it has not answered */
     struct ftm_list owing;   /* in e->owing: something below waits to be sent */
     struct ftm_list control; /* struct ftm_control: small messages that did not leave */
