@@ -253,7 +253,8 @@ slurm() {
     chmod 755 "$dir" "$dir/munge"
     head -c 1024 /dev/urandom > "$dir/munge/key"
     chmod 400 "$dir/munge/key"
-    "$tool" enter "${me}l" munged --force --foreground --key-file="$dir/munge/key" --socket="$dir/munge/socket" \
+    "$tool" enter "${me}l" munged --force --foreground --key-file="$dir/munge/key" \
+        --socket="$dir/munge/socket" \
         --pid-file="$dir/munge/pid" --log-file="$dir/munge/log" --seed-file="$dir/munge/seed" \
         > "$dir/munged.log" 2>&1 &
     soon 10 test -S "$dir/munge/socket" || die "munged: $(tail -n 2 "$dir/munged.log" "$dir/munge/log")"

@@ -216,7 +216,8 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
     ftm_proc_writable(user, to);
 }
 
-/* A node that loses the arbiter's is cut off, or the launcher has died: either way it cannot go on for long. */
+/* A node that loses the arbiter's is cut off, or the launcher has died: either way it cannot go on for
+ * long. */
 static void engine_on_node(phx *p, const struct phx_node *node, void *user)
 {
     struct ftm *e = user;
@@ -236,7 +237,8 @@ static void engine_check_cut(struct ftm *e)
 {
     if (e->start.cut_at != 0 && e->now >= e->start.cut_at && !e->start.finished)
         ftm_end(e, 1, "rank %d: no way to %s for %lu s: ends", e->config.rank,
-                e->config.arbiter != 0 ? "the launcher" : "rank 0", (unsigned long)(e->config.cut_us / 1000000));
+                e->config.arbiter != 0 ? "the launcher" : "rank 0",
+                (unsigned long)(e->config.cut_us / 1000000));
 }
 
 static void engine_configure(struct ftm *e, struct phx_config *cfg)
