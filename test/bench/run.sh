@@ -94,6 +94,7 @@ else
     echo '# skipped: tls (Debian: libbearssl-dev)'
 fi
 $cc $flags -o "$out/mesh" test/bench/mesh.c
+$cc $flags -o "$out/words" test/bench/words.c
 $cc $flags -Wno-unused-function -o "$out/costs" test/bench/costs.c
 $cc $flags -o "$out/starved" test/bench/starved.c phoenix.c
 $cc $flags -o "$out/baseline" test/bench/baseline.c
