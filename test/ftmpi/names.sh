@@ -6,7 +6,8 @@ library=${FTMPI_BUILD:-$ROOT/build/ftmpi}/libftmpi.a
 $FTMPICC -build > "$work/out" 2> "$work/err"
 ok $? 'the library is built'
 # What the header declares, in one line each.
-tr '\n' ' ' < "$ROOT/extras/ftmpi/mpi.h" | tr ';' '\n' | sed -n 's/.*[ *]\(P*MPI_[A-Z][a-z][a-z_]*\)(.*/\1/p' |
+tr '\n' ' ' < "$ROOT/extras/ftmpi/mpi.h" | tr ';' '\n' |
+    sed -n 's/.*[ *]\(P*MPI_[A-Z][a-z][a-z_]*\)(.*/\1/p' |
     sed '/_function$/d;/_fn$/d' | sort -u > "$work/declared"
 nm "$library" 2> "$work/err" | sed -n 's/.* [TW] //p' | sort -u > "$work/defined"
 # Those that MPI-1.2 has.

@@ -24,6 +24,16 @@ contains
   end subroutine handle
 end module functions
 
+! The names of calls can be asked for.
+subroutine only_some(n)
+  use mpi, only: MPI_Comm_size, MPI_COMM_WORLD, PMPI_Comm_rank
+  implicit none
+  integer :: n, r, ierr
+  call MPI_Comm_size(MPI_COMM_WORLD, n, ierr)
+  call PMPI_Comm_rank(MPI_COMM_WORLD, r, ierr)
+  if (r >= n) n = -1
+end subroutine only_some
+
 program p_module
   use functions
   implicit none
@@ -44,6 +54,8 @@ program p_module
   call MPI_Init_thread(MPI_THREAD_FUNNELED, provided, ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, size, ierr)
+  call only_some(n)
+  call ok(n == size, 'names of calls')
   call ok(provided == MPI_THREAD_FUNNELED, 'level')
   call MPI_Query_thread(n, ierr)
   call ok(n == provided, 'asked')

@@ -33,6 +33,16 @@ status=$?
 wait $! || status=1
 all_well 2 'by hand'
 
+# Rank 0 dies, and nobody is there to say so.
+compile p_ends
+FTMPI_HUB=unix://$work/hub2 FTMPI_SIZE=2 FTMPI_RANK=0 timeout 60 "$work/p_ends" kill 0 > "$work/other" 2>&1 &
+FTMPI_HUB=unix://$work/hub2 FTMPI_SIZE=2 FTMPI_RANK=1 FTMPI_CUT_WAIT=1 timeout 60 "$work/p_ends" kill 0 \
+    > "$work/out" 2> "$work/err"
+same $? 1 'without rank 0 the other ends'
+said 'rank 1: no way to rank 0 for 1 s'
+ok $? '.. and says why'
+wait
+
 # What cannot be is said, and is no hang.
 refused() { # what is said, what
     timeout 60 "$work/p_p2p" > "$work/out" 2> "$work/err" < /dev/null

@@ -1,4 +1,4 @@
-# stubs.awk - writes C in which each function of mpi.h does nothing if FTM_STUB names it, and its work otherwise.
+# stubs.awk - writes C in which each function of mpi.h does nothing if FTM_STUB names it, else its work.
 BEGIN {
     RS = ";"
     print "#include \"mpi.h\"\n#include <stdlib.h>\n#include <string.h>\n"

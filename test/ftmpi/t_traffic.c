@@ -327,8 +327,13 @@ int main(void)
     memset(&how, 0, sizeof how);
     for (ranks = 1; ranks <= RANKS_MOST; ranks++)
         many_runs(ranks, &how, "all eager");
+    how.ring = 1;
+    many_runs(2, &how, "rings");
+    many_runs(5, &how, "rings of five");
     how.eager_limit = 200;
     how.piece = 1000;
+    many_runs(3, &how, "rings, and rendezvous");
+    how.ring = 0;
     many_runs(2, &how, "rendezvous above 200 bytes, in pieces of 1,000");
     how.eager_budget = 4000;
     many_runs(3, &how, "a budget of 4,000 bytes");

@@ -12,6 +12,7 @@
 #include "flight.h"
 #include "op.h"
 #include "request.h"
+#include "ring.h"
 #include "schedule.h"
 #include "start.h"
 #include "type.h"
@@ -215,6 +216,29 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
     ftm_proc_writable(user, to);
 }
 
+/* A node that loses the arbiter's is cut off, or the launcher has died: either way it cannot go on for long. */
+static void engine_on_node(phx *p, const struct phx_node *node, void *user)
+{
+    struct ftm *e = user;
+    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0].name;
+
+    if (!e->start.known)
+        e->start.known = phx_owner(p, name, &e->start.where) == 0;
+    if (!e->start.known || e->config.cut_us == 0 || memcmp(&node->id, &e->start.where, sizeof node->id) != 0)
+        return;
+    if (node->state < PHX_NODE_UNREACHABLE)
+        e->start.cut_at = 0;
+    else if (e->start.cut_at == 0)
+        e->start.cut_at = e->now + e->config.cut_us;
+}
+
+static void engine_check_cut(struct ftm *e)
+{
+    if (e->start.cut_at != 0 && e->now >= e->start.cut_at && !e->start.finished)
+        ftm_end(e, 1, "rank %d: no way to %s for %lu s: ends", e->config.rank,
+                e->config.arbiter != 0 ? "the launcher" : "rank 0", (unsigned long)(e->config.cut_us / 1000000));
+}
+
 static void engine_configure(struct ftm *e, struct phx_config *cfg)
 {
     phx_config_init(cfg);
@@ -233,6 +257,7 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->on_begin = engine_on_begin;
     cfg->on_abandon = engine_on_abandon;
     cfg->on_writable = engine_on_writable;
+    cfg->on_node = engine_on_node;
     cfg->log_level = PHX_LOG_ERROR;
     cfg->alloc = e->config.alloc;
     cfg->os = e->config.os;
@@ -353,6 +378,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_table_init(&e->flights, &e->mem);
     ftm_list_init(&e->contexts.early);
     ftm_list_init(&e->bsend.segments);
+    ftm_list_init(&e->rings_in);
+    ftm_list_init(&e->rings_out);
     ftm_list_init(&e->requests);
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
@@ -372,26 +399,48 @@ int ftm_ready(const struct ftm *e)
     return e->start.ready;
 }
 
-int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
+static void engine_settle(struct ftm *e)
 {
-    const struct pollfd none = { -1, 0, 0 };
-    int more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
-
-    if (e->awaited && e->node != NULL)
-        phx_step(e->node, now, &none, 0);
-    e->awaited = 0;
     ftm_proc_deliver(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
     engine_tell_end(e);
+}
+
+int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
+{
+    const struct pollfd none = { -1, 0, 0 };
+    int more;
+
+    e->now = now;
+    more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
+
+    if (e->awaited && e->node != NULL)
+        phx_step(e->node, now, &none, 0);
+    e->awaited = 0;
+    ftm_ring_look(e);
+    engine_check_cut(e);
+    engine_settle(e);
     return more > 0 || !ftm_list_is_empty(&e->local);
+}
+
+int ftm_look(struct ftm *e)
+{
+    int found = ftm_ring_look(e);
+
+    if (found || !ftm_list_is_empty(&e->owing) || !ftm_list_is_empty(&e->local))
+        engine_settle(e);
+    return found;
 }
 
 uint64_t ftm_deadline(const struct ftm *e)
 {
+    uint64_t deadline;
+
     if (!ftm_list_is_empty(&e->local) || (e->ended && !e->end_told))
         return 0;
-    return e->node != NULL ? phx_deadline(e->node) : UINT64_MAX;
+    deadline = e->node != NULL ? phx_deadline(e->node) : UINT64_MAX;
+    return e->start.cut_at != 0 && e->start.cut_at < deadline ? e->start.cut_at : deadline;
 }
 
 void ftm_close(struct ftm *e, uint64_t drain_us)
@@ -427,6 +476,7 @@ void ftm_free(struct ftm *e)
     e->ended = e->end_told = 1;
     phx_free(e->node);
     e->node = NULL;
+    ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
     ftm_comm_clear(e);

@@ -13,6 +13,8 @@
 
 /* A hub that does not answer for so long, in seconds, is not there. */
 #define ENVIRON_START_S 60
+/* A rank without a way to the launcher for so long ends by itself. */
+#define ENVIRON_CUT_S 60
 
 /* A number in the environment, `missing` if it is not there. 0, or -1: it is none, or out of its range. */
 static int environ_number(struct ftm_environ *v, const char *name, int base, uint64_t missing, uint64_t most,
@@ -134,13 +136,15 @@ static int environ_pmi(struct ftm_environ *v)
 static int environ_options(struct ftm_environ *v)
 {
     struct ftm_config *c = &v->config;
-    uint64_t limit, budget, wait;
+    uint64_t limit, budget, wait, cut;
 
     if (environ_int(v, "FTMPI_TCP", 0, 1, &c->tcp) != 0 || environ_int(v, "FTMPI_RING", 1, 1, &c->ring) != 0
         || environ_number(v, "FTMPI_START_WAIT", 10, ENVIRON_START_S, 1000000, &wait) != 0
+        || environ_number(v, "FTMPI_CUT_WAIT", 10, ENVIRON_CUT_S, 1000000, &cut) != 0
         || environ_number(v, "FTMPI_EAGER", 10, 0, 1u << 30, &limit) != 0
         || environ_number(v, "FTMPI_BUDGET", 10, 0, 1u << 30, &budget) != 0)
         return -1;
+    c->cut_us = cut * 1000000;
     v->start_wait_us = wait * 1000000;
     c->eager_limit = (size_t)limit;
     c->eager_budget = (size_t)budget;

@@ -40,11 +40,11 @@ struct f_common {
     MPI_Fint bottom, in_place;
     MPI_Fint status_ignore[6], statuses_ignore[6];
 };
-extern struct f_common F_COMMON;
+extern const struct f_common F_COMMON;
 
 static inline void *f_buffer(void *p)
 {
-    return p == (void *)&F_COMMON.in_place ? MPI_IN_PLACE : p;
+    return p == (const void *)&F_COMMON.in_place ? MPI_IN_PLACE : p;
 }
 
 static inline MPI_Status *f_status(MPI_Fint *status)

@@ -6,8 +6,8 @@
 #include "attr.h"
 #include "comm.h"
 
-/* The one thing that Fortran and C share by its address. */
-struct f_common F_COMMON;
+/* Fortran and C share it by its address; nobody writes there. */
+const struct f_common F_COMMON = { 0, 0, { 0 }, { 0 } };
 
 FORTRAN(keyval_free)(MPI_Fint *keyval, MPI_Fint *ierr)
 {

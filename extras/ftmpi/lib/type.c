@@ -27,8 +27,7 @@ static int type_is_far(int64_t a)
     return a > TYPE_FAR || a < -TYPE_FAR;
 }
 
-/* 1: *out = a * b, and it is not far. */
-static int type_times(int64_t a, int64_t b, int64_t *out)
+int ftm_type_times(int64_t a, int64_t b, int64_t *out)
 {
     *out = 0;
     if (a == 0 || b == 0)
@@ -225,8 +224,8 @@ static int type_add(struct type_build *b, struct ftm_type *child, int64_t at, in
         return 0;
     if (count == 1)
         stride = 0;
-    if (!type_times(count - 1, stride, &reach) || !type_times(count, child->size, &size) ||
-        !type_times(count, child->elements, &elements) || type_is_far(at) || type_is_far(at + reach))
+    if (!ftm_type_times(count - 1, stride, &reach) || !ftm_type_times(count, child->size, &size) ||
+        !ftm_type_times(count, child->elements, &elements) || type_is_far(at) || type_is_far(at + reach))
         return MPI_ERR_ARG;
     type_widen(b, child, reach < 0 ? at + reach : at, reach > 0 ? at + reach : at);
     t->size += size;
