@@ -4,7 +4,8 @@
 # One program (mpi.c) is compiled with each. A round runs each job with each MPI, one after the other and each
 # time another one first. The figure of a bar is the median over the rounds of our time / the time of the
 # faster peer of that round (jobs marked mpich: of MPICH). ROUNDS=5, MS=300 for each figure; QUICK=1: one
-# short round. An MPI that was told to use TCP must have moved its bytes over TCP sockets, or its figure is dropped.
+# short round. An MPI that was told to use TCP must have moved its bytes over TCP sockets, or its figure is
+# dropped.
 # A peer that is missing is named. The line below a bar has the medians in microseconds.
 set -eu
 export LC_ALL=C
