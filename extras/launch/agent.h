@@ -25,7 +25,9 @@ enum la_up {
     LA_UP_SAY,       /* a line for people; rank may be LA_NONE */
     LA_UP_NAME,      /* no event: a question of names.h */
     LA_UP_SPAWN,     /* no event: a piece of a spawn */
-    LA_UP_SPAWN_END  /* no event: its last piece */
+    LA_UP_SPAWN_END, /* no event: its last piece */
+    LA_UP_STATS      /* with -v, at the end: count keys were asked for here, by processes and children, value
+                        of them were here */
 };
 enum la_down {
     LA_DOWN_END = 64, /* TERM, after the grace KILL; value 1: KILL */

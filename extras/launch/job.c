@@ -68,6 +68,7 @@ void la_job_free(struct la_job *job)
     free(job->err_pattern);
     free(job->stage);
     free_agents(job->agents, job->agents_count);
+    free(job->where);
     memset(job, 0, sizeof *job);
 }
 
@@ -90,10 +91,60 @@ static int agent_has(const struct la_agent *a, uint32_t rank)
     return 0;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct la_where *x = a, *y = b;
+
+    return x->run.first < y->run.first ? -1 : x->run.first > y->run.first;
+}
+
+int la_job_index(struct la_job *job)
+{
+    size_t count = 0, n = 0;
+    struct la_where *all;
+    uint32_t i, k;
+
+    for (i = 0; i < job->agents_count; i++)
+        count += job->agents[i].runs_count;
+    all = calloc(count + 1, sizeof *all);
+    if (all == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < job->agents_count; i++)
+        for (k = 0; k < job->agents[i].runs_count; k++, n++) {
+            all[n].run = job->agents[i].runs[k];
+            all[n].agent = job->first + i;
+        }
+    qsort(all, count, sizeof *all, by_rank);
+    free(job->where);
+    job->where = all;
+    job->where_count = (uint32_t)count;
+    return 0;
+}
+
+static uint32_t find_where(const struct la_job *job, uint32_t rank)
+{
+    uint32_t low = 0, high = job->where_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct la_run *run = &job->where[middle].run;
+
+        if (rank < run->first)
+            high = middle;
+        else if (rank - run->first < run->count)
+            return job->where[middle].agent;
+        else
+            low = middle + 1;
+    }
+    return LA_NONE;
+}
+
 uint32_t la_job_agent_of(const struct la_job *job, uint32_t rank)
 {
     uint32_t i;
 
+    if (job->where != NULL)
+        return find_where(job, rank);
     for (i = 0; i < job->agents_count; i++)
         if (agent_has(&job->agents[i], rank))
             return job->first + i;
@@ -227,6 +278,8 @@ void la_job_cut(struct la_job *job, uint32_t number)
     memmove(old, old + at, count * sizeof *old);
     job->agents_count = count;
     job->first = number;
+    free(job->where);
+    job->where = NULL;
 }
 
 static int encodable(const struct la_job *j, uint32_t number)

@@ -46,6 +46,12 @@ enum la_pmi { LA_PMI_FD, LA_PMI_PORT, LA_PMI_PMGR };
 enum la_stdin { LA_STDIN_RANK, LA_STDIN_ALL, LA_STDIN_NONE };
 enum la_detector { LA_DETECT_DEFAULT, LA_DETECT_FAST, LA_DETECT_TIMES };
 
+/* Where a run of ranks is. */
+struct la_where {
+    struct la_run run;
+    uint32_t agent;
+};
+
 struct la_job {
     uint32_t id;                /* 26 bits, random; part of each Phoenix name */
     unsigned char key[32];      /* cfg.key of the agents: by standard input, never argument or environment */
@@ -86,6 +92,8 @@ struct la_job {
     uint32_t parent;            /* of agents[0]; LA_NONE: the launcher */
     struct la_agent *agents;    /* the slice: whoever has it is agents[0] */
     uint32_t agents_count;
+    struct la_where *where;     /* all runs of the slice, ascending; NULL until la_job_index */
+    uint32_t where_count;
 };
 
 /* Frees all that it owns; the struct itself is the caller's. Zeroed is fine. */
@@ -99,7 +107,10 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
  * 0, PHX_EPROTO, PHX_EVERSION, PHX_ENOMEM; on failure *out is zeroed. */
 int la_job_decode(struct la_job *out, const unsigned char *data, size_t size);
 
-/* Which agent of the slice has the rank: its number, or LA_NONE. O(log runs) or O(agents). */
+/* Makes la_job_agent_of fast, until agents change. 0, PHX_ENOMEM. */
+int la_job_index(struct la_job *job);
+
+/* Which agent of the slice has the rank: its number, or LA_NONE. O(log runs) with an index. */
 uint32_t la_job_agent_of(const struct la_job *job, uint32_t rank);
 
 /* The child of agents[0] in whose subtree agent `number` is; agents[0] itself for itself; LA_NONE: not

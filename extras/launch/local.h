@@ -72,7 +72,7 @@ struct la_local {
     uint64_t now, go_at;
     int flushing; /* events are being handed to the tree */
     int signals_fd, node_ready;
-    int ending, orphan, over, killed;
+    int ending, orphan, over, killed, said_stats;
     struct la_names *names; /* the launcher's; NULL until the first question */
 };
 

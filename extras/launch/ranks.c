@@ -29,6 +29,7 @@
 #define RANKS_ANSWERS ((size_t)1 << 20)    /* a client that reads no answers may ask no more */
 #define RANKS_LAST_READS 64
 #define RANKS_ACCEPTS 64
+#define RANKS_PORT_US ((uint64_t)20000)    /* then descriptors may be free again */
 #define RANKS_INPUT ((size_t)64 * 1024)
 
 struct ranks_proc;
@@ -79,6 +80,7 @@ struct la_ranks {
     int null_fd, listener, port, spawned, ending;
     uint32_t paused; /* streams that wait for room */
     uint64_t now, kill_at, linger; /* UINT64_MAX: never */
+    uint64_t port_again;           /* there were no descriptors; the same */
     unsigned char *scratch;
 };
 
@@ -289,8 +291,10 @@ static void port_on(void *ctx, int fd, int events)
         if (conn_new(r, stream, r->job->pmi == LA_PMI_PMGR ? LA_PROTO_PMGR : LA_PROTO_PMI_PORT) == NULL)
             close(stream);
     }
-    if (stream < 0 && (errno == EMFILE || errno == ENFILE)) /* it would be ready again at once */
+    if (stream < 0 && (errno == EMFILE || errno == ENFILE)) { /* it would be ready again at once */
         la_watch_set(r->watch, fd, 0);
+        r->port_again = r->now + RANKS_PORT_US;
+    }
 }
 
 /* On loopback only: nobody proves anything there. */
@@ -799,10 +803,11 @@ void la_ranks_step(struct la_ranks *r, uint64_t now_us)
         r->kill_at = UINT64_MAX - 1;
         la_ranks_signal(r, SIGKILL);
     }
-    if (r->closing > 0) {
+    if (r->closing > 0)
         conn_bury(r);
-        if (r->listener >= 0) /* a descriptor is free again */
-            la_watch_set(r->watch, r->listener, LA_READ);
+    if (r->port_again <= now_us) {
+        r->port_again = UINT64_MAX;
+        la_watch_set(r->watch, r->listener, LA_READ);
     }
 }
 
@@ -815,6 +820,8 @@ uint64_t la_ranks_deadline(const struct la_ranks *r)
 {
     if (r->closing > 0 || (r->next < r->count && !r->ending))
         return 0;
+    if (r->port_again < r->linger)
+        return r->port_again < r->kill_at ? r->port_again : r->kill_at;
     return r->linger < r->kill_at ? r->linger : r->kill_at;
 }
 
@@ -908,7 +915,7 @@ int la_ranks_new(struct la_ranks **out, const struct la_job *job, uint32_t numbe
     r->ops = *ops;
     r->spawned = spawner != NULL;
     r->listener = r->null_fd = -1;
-    r->kill_at = r->linger = UINT64_MAX;
+    r->kill_at = r->linger = r->port_again = UINT64_MAX;
     err = ranks_list(r);
     if (err == 0)
         err = ranks_engine(r, spawner);

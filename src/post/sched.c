@@ -715,7 +715,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing; sched_ask_route sets it again. */
         if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
-        if (o->path.drains && o->rto > SCHED_DRAIN_MOST)
+        if (o->path.drains && o->path.asks && o->rto > SCHED_DRAIN_MOST)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }

@@ -62,3 +62,7 @@ bar 'collectives beside a model, 1 to 9 ranks: sizes at which one was wrong' $ba
 need $FTMPICC -O1 -I"$ROOT" -I"$ROOT/test" -I"$ROOT/test/unit" -I"$ROOT/extras/ftmpi/lib" \
     -o "$work/t_walls" "$ROOT/test/ftmpi/t_walls.c"
 "$work/t_walls" bars || bar 'walls: results that are wrong' '' 0
+need $FTMPICC -O1 -I"$ROOT" -I"$ROOT/test/unit" -I"$ROOT/extras/ftmpi/lib" \
+    -o "$work/t_type" "$ROOT/test/ftmpi/t_type.c"
+"$work/t_type" bars | grep '^bar' || bar 'datatypes beside a model' '' 0
+sh "$ROOT/test/ftmpi/stubs.sh" bars | grep '^bar' || bar 'functions of 129 with a test' '' 0

@@ -133,6 +133,11 @@ static void test_constructors(void)
     t = mixed_type();
     facts(t, (int)(sizeof(double) + 1 + 3 * sizeof(int)), 0, sizeof(struct mixed), "struct");
     MPI_Type_free(&t);
+    marks[0] = 10;
+    MPI_Type_struct(1, ones, marks, types, &t);
+    facts(t, 0, 10, 0, "a marker alone");
+    MPI_Type_free(&t);
+    marks[0] = -8;
     MPI_Type_contiguous(0, MPI_INT, &t);
     facts(t, 0, 0, 0, "nothing");
     MPI_Type_free(&t);

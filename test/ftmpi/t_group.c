@@ -102,7 +102,7 @@ static struct list model_combine(const struct list *a, const struct list *b, int
 static int try_pair(struct ftm *e)
 {
     struct list a = draw_list(), b = draw(4) ? draw_list() : a, want;
-    struct ftm_group *g = ftm_group_new(e, a.proc, a.n), *h = ftm_group_new(e, b.proc, b.n), *r;
+    struct ftm_group *g = ftm_group_new(e, a.proc, a.n), *h = ftm_group_new(e, b.proc, b.n), *r = NULL;
     int good = same(g, &a) && same(h, &b) && ftm_group_compare(g, h) == model_compare(&a, &b);
 
     want = model_combine(&a, &b, 2, 1);

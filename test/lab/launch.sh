@@ -226,7 +226,7 @@ END
     phxrun --ssh "$dir/ssh" --hosts n1,noise -n 4 -ppn 2 "$dir/pmi1" all
     good noise 4
     bad() { # host, pattern
-        phxrun --ssh "$dir/ssh" --hosts "n1,$1,noise" -n 3 --start-timeout 3 "$dir/sleeper"
+        phxrun --ssh "$dir/ssh" --hosts "n1,$1,noise" -n 3 --start-timeout 10 "$dir/sleeper"
         is "$1" 1
         says "$1" "^phxrun: host $1: $2"
         [ "$(wc -l < "$dir/err")" -eq 1 ] || die "$1: more than one line: $(cat "$dir/err")"
@@ -235,7 +235,7 @@ END
     bad refuses '.*Connection refused'
     bad stranger '.*[Hh]ost key'
     bad nobody '.*'
-    bad hangs 'no answer within 3000 ms'
+    bad hangs 'no answer within 10000 ms'
 }
 
 # A Slurm of our own: controller l and hosts n1 to n3, without cgroups; see slurm.conf(5).
@@ -253,7 +253,8 @@ slurm() {
     chmod 755 "$dir" "$dir/munge"
     head -c 1024 /dev/urandom > "$dir/munge/key"
     chmod 400 "$dir/munge/key"
-    "$tool" enter "${me}l" munged --force --foreground --key-file="$dir/munge/key" --socket="$dir/munge/socket" \
+    "$tool" enter "${me}l" munged --force --foreground --key-file="$dir/munge/key" \
+        --socket="$dir/munge/socket" \
         --pid-file="$dir/munge/pid" --log-file="$dir/munge/log" --seed-file="$dir/munge/seed" \
         > "$dir/munged.log" 2>&1 &
     soon 10 test -S "$dir/munge/socket" || die "munged: $(tail -n 2 "$dir/munged.log" "$dir/munge/log")"

@@ -89,6 +89,10 @@ static void test_who(void)
     for (r = 0; r < 20; r++)
         bad += la_job_agent_of(&j, r) != 1 + r % 10 / 2;
     ok(bad == 0 && la_job_agent_of(&j, 20) == LA_NONE, "each rank is at its agent");
+    ok(la_job_index(&j) == 0, "an index");
+    for (r = 0; r < 20; r++)
+        bad += la_job_agent_of(&j, r) != 1 + r % 10 / 2;
+    ok(bad == 0 && la_job_agent_of(&j, 20) == LA_NONE, ".. which says the same");
     ok(la_job_program_of(&j, 4) == 0 && la_job_program_of(&j, 5) == 1 && la_job_program_of(&j, 19) == 1
            && la_job_program_of(&j, 20) == LA_NONE,
        "each rank has its program");

@@ -56,6 +56,10 @@ time_rows half_time 224 half
 time_rows alone_time 224 alone
 rm -f "$dir/said" "$dir/said.err"
 
+# ---- The launcher's -----------------------------------------------------------------------------
+
+sh test/bench/launch_figures.sh "$sim"
+
 # ---- Pictures ---------------------------------------------------------------------------------
 
 if ! command -v gnuplot > /dev/null 2>&1; then

@@ -492,6 +492,8 @@ const struct story stories[] = {
     { "starved", "half are stopped for 9.5 s of every 10", 50, 4, 256, tell_starved, NULL },
     { "words_1", "all join and speak to all at once", 64, 3, 1000, tell_words_1, overload_world },
     { "words_10", "the same, ten on each core", 64, 3, 1000, tell_words_10, overload_world },
+    { "words_killed", "three hubs are known, and one dies meanwhile", 64, 8, 1000, tell_words_killed,
+      overload_world },
     { "words_200", "the same, 200 on each core", 64, 3, 1000, tell_words_200, overload_world },
     { "strangers", "a silent crowd at a hub with few descriptors", 15, 6, 64, tell_strangers, NULL },
     { "full_hub", "all name one hub that has few descriptors", 60, 42, 512, tell_full_hub, NULL },

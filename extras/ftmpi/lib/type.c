@@ -18,7 +18,7 @@
 struct type_build {
     struct ftm *e;
     struct ftm_type *t;
-    int any, any_data;
+    int any; /* data */
     int64_t mark_lb, mark_ub;
 };
 
@@ -189,7 +189,8 @@ static void type_high(int known, int64_t *bound, int64_t value)
         *bound = value;
 }
 
-/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. */
+/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. A marker says nothing about
+ * the other bound, which is 0 where there are no data. */
 static void type_widen(struct type_build *b, const struct ftm_type *child, int64_t low, int64_t high)
 {
     struct ftm_type *t = b->t;
@@ -202,14 +203,13 @@ static void type_widen(struct type_build *b, const struct ftm_type *child, int64
         type_high(t->has_ub, &b->mark_ub, high + child->ub);
         t->has_ub = 1;
     }
+    if (child->size == 0)
+        return;
     type_low(b->any, &t->lb, low + child->lb);
     type_high(b->any, &t->ub, high + child->ub);
+    type_low(b->any, &t->true_lb, low + child->true_lb);
+    type_high(b->any, &t->true_ub, high + child->true_ub);
     b->any = 1;
-    if (child->size != 0) {
-        type_low(b->any_data, &t->true_lb, low + child->true_lb);
-        type_high(b->any_data, &t->true_ub, high + child->true_ub);
-        b->any_data = 1;
-    }
 }
 
 /* Adds child `count` times, `stride` bytes apart, the first at `at`. A child without any entry adds
