@@ -1,9 +1,9 @@
 /* crushed.c - twenty kinds of overload, each for a minute, and how soon all is as it was. */
 
-/* Method: the seed draws what weighs on a network whose processors are twenty times slower than measured, and
- * four of whose nodes share each: one of ten loads or one of ten stalls, for a minute. Then it is gone. Normal
- * is: every pair of living processes delivers a new message within a second, nothing is pending, and in that
- * second no entry of routing and no retransmission was sent. A way back must not take more than ten seconds. */
+/* Method: the seed draws what weighs on a network whose processors are twenty times slower than measured,
+ * and four of whose nodes share each: one of ten loads or one of ten stalls, for a minute. Then it is gone.
+ * Normal is: every pair of living processes delivers a new message within a second, nothing is pending, and
+ * in that second no entry of routing and no retransmission was sent. A way back takes ten seconds at most. */
 #include "story.h"
 
 #include <stdio.h>
