@@ -18,9 +18,10 @@ test:
 
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
-build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
+launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c)
+build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch]) $(launch_arbiter) $(launch_arbiter:.c=.h)
 	@mkdir -p build
-	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) phoenix.c
+	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) $(launch_arbiter) phoenix.c
 
 # Eight played hosts, two of them behind a gateway: start, exchange, a rank killed, an agent killed.
 demo_launch: launch

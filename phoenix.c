@@ -1683,6 +1683,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
@@ -2210,7 +2211,7 @@ PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct ph
 #endif
 
 /* ======== src/dial/start.h ======== */
-/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.h - BRAIN: many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.h"
 #endif
@@ -2228,25 +2229,24 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
     uint64_t asked_at;  /* when somebody was last asked whether that was all */
     uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at;   /* when a link last came up */
+    uint64_t linked_at; /* when a link last came up */
+    uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* A node was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
 PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
- * look again at *next although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now, uint64_t *next);
+/* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
+ * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
+                                             uint64_t now);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */
@@ -2276,7 +2276,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at; /* in the order in which they are tried */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
     uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
@@ -2337,9 +2337,6 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
-                                          const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
@@ -2378,6 +2375,8 @@ struct phx__dial_ops {
     void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(phx *ctx);
+    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
@@ -2392,7 +2391,9 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
-    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
+    struct phx__dial_queue {
+        uint32_t head, tail; /* targets that are due; PHX__NONE */
+    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
@@ -5415,7 +5416,7 @@ static int addr_is_decimal(char c)
 }
 
 /* The value of a hexadecimal digit, or -1. */
-static int addr_hex(char c)
+PHX__COLD static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
@@ -5424,7 +5425,7 @@ static int addr_hex(char c)
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
-static int addr_parse_v4(const char *s, uint8_t ip[4])
+PHX__COLD static int addr_parse_v4(const char *s, uint8_t ip[4])
 {
     int i, digits, value;
 
@@ -5442,7 +5443,7 @@ static int addr_parse_v4(const char *s, uint8_t ip[4])
 }
 
 /* One to four hexadecimal digits. Returns what follows them, or NULL. */
-static const char *addr_parse_group(const char *s, uint8_t out[2])
+PHX__COLD static const char *addr_parse_group(const char *s, uint8_t out[2])
 {
     int digits, value = 0;
 
@@ -5454,7 +5455,7 @@ static const char *addr_parse_group(const char *s, uint8_t out[2])
 }
 
 /* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
-static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
+PHX__COLD static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
 {
     if (*s == '\0')
         return s;
@@ -5508,7 +5509,7 @@ PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
     return 1;
 }
 
-int phx__addr_numeric(const char *host, struct phx_address *out)
+PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
@@ -5521,7 +5522,7 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 }
 
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
-static int addr_looks_numeric(const char *host)
+PHX__COLD static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
     int hex;
@@ -5538,7 +5539,7 @@ static int addr_looks_numeric(const char *host)
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
-static int addr_host_is_good(const char *host)
+PHX__COLD static int addr_host_is_good(const char *host)
 {
     struct phx_address numeric;
     const char *s;
@@ -5552,7 +5553,7 @@ static int addr_host_is_good(const char *host)
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
-static int addr_parse_port(const char *s, uint16_t *port)
+PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
     uint32_t value = 0;
     int digits;
@@ -5566,7 +5567,7 @@ static int addr_parse_port(const char *s, uint16_t *port)
 }
 
 /* The length of a text without control characters that ends with a NUL within `room` bytes, else 0. */
-static size_t addr_text_length(const char *text, size_t room)
+PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
@@ -5583,7 +5584,7 @@ static size_t addr_path_length(const char *path, size_t room)
     return path[0] == '/' ? addr_text_length(path, room) : 0;
 }
 
-static int addr_parse_tcp(const char *s, struct phx__parsed *out)
+PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 {
     int bracket = *s == '[';
     const char *host = s + bracket; /* past the '[' if there is one */
@@ -5631,7 +5632,7 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 }
 
 /* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
-int phx__addr_other(const char *text, struct phx_address *out)
+PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 {
     size_t n = addr_text_length(text, sizeof out->path), i;
 
@@ -5654,7 +5655,7 @@ static void addr_put_text(struct phx__writer *w, const char *s)
 }
 
 /* Digits come lowest first, so they are laid down from the end. */
-static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
 {
     char text[8]; /* 65535 has five digits */
     size_t at = sizeof text;
@@ -5666,7 +5667,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
     for (int i = 0; i < 4; i++) {
         if (i > 0)
@@ -5681,7 +5682,7 @@ static unsigned addr_group(const uint8_t ip[16], int i)
 }
 
 /* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-static int addr_longest_run(const uint8_t ip[16], int *length)
+PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
 {
     int i, run = 0, best = 8;
 
@@ -5697,14 +5698,14 @@ static int addr_longest_run(const uint8_t ip[16], int *length)
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-static int addr_is_mapped(const uint8_t ip[16])
+PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
 {
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
 }
 
-static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
+PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
     int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
@@ -5766,7 +5767,7 @@ static size_t addr_ip_size(const struct phx_address *a)
 }
 
 /* Field by field, since the unused bytes and the padding of the struct count for nothing. */
-int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
+PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
@@ -5778,7 +5779,7 @@ int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 {
     if (a->family == PHX_IPV4)
         return a->ip;
@@ -5787,7 +5788,7 @@ static const uint8_t *addr_as_v4(const struct phx_address *a)
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
  * dialling it reaches this machine on some systems, and neither is a name. */
-int phx__addr_is_local(const struct phx_address *a)
+PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5797,7 +5798,7 @@ int phx__addr_is_local(const struct phx_address *a)
     return a->family == PHX_UNIX || (a->family == PHX_IPV6 && memcmp(a->ip, loopback, 16) == 0);
 }
 
-int phx__addr_is_any(const struct phx_address *a)
+PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5810,7 +5811,7 @@ int phx__addr_is_any(const struct phx_address *a)
 
 /* ---- On the wire */
 
-void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
+PHX__COLD void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 {
     size_t n = a->family == PHX_UNIX ? addr_path_length(a->path, sizeof a->path) : addr_ip_size(a);
 
@@ -5830,7 +5831,7 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 }
 
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
-int phx__addr_get(struct phx__reader *r, struct phx_address *a)
+PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
     struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
@@ -8100,7 +8101,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
-static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+PHX__COLD static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
                              socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
@@ -8124,7 +8125,7 @@ static int os_samehost_has_name(const struct phx_address *a)
     return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
 }
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -8145,7 +8146,7 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 }
 
 /* Would a packet to this address come from it? */
-static int os_samehost_is_source(int fd, const struct phx_address *a)
+PHX__COLD static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
     union os_sockaddr to, from;
     socklen_t size;
@@ -8159,7 +8160,7 @@ static int os_samehost_is_source(int fd, const struct phx_address *a)
                                  : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     int fd, own;
 
@@ -8176,7 +8177,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
 }
 
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
-static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
+PHX__COLD static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
     struct ucred peer; /* who the listener was when it began to listen */
@@ -8192,7 +8193,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
                : PHX_EACCES;
 }
 
-int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
     int fd, err;
 
@@ -9407,7 +9408,7 @@ static uint32_t hello_keys(const struct phx__link_set *s)
 }
 
 /* HMAC with one of our keys, for an ANSWER or this body of a PROOF: the cluster and all before the macs. */
-static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+PHX__COLD static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                       const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
@@ -9442,14 +9443,14 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
     return found;
 }
 
-void phx__link_hello_rekey(struct phx__link_set *s)
+PHX__COLD void phx__link_hello_rekey(struct phx__link_set *s)
 {
     for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
 
-void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
+PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
@@ -9461,7 +9462,7 @@ void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
     s->cluster = cluster;
 }
 
-static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
     if (size > sizeof to->data)
         return PHX_EPROTO;
@@ -9472,7 +9473,7 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
-static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
     const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
@@ -9485,7 +9486,7 @@ static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
-static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
+PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
     int err = l->hello->padded ? hello_say_pad(s, l) : 0;
@@ -9496,7 +9497,7 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
 }
 
-static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
@@ -9518,7 +9519,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
     memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
 }
 
-static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .observed = l->address };
@@ -9540,7 +9541,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     return phx__link_out_control_end(s, l, &w);
 }
 
-static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
+PHX__COLD static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
@@ -9556,7 +9557,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
 
 /* ---- What is heard */
 
-static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 {
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
@@ -9567,7 +9568,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Acceptor. */
-static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
     int err = phx__wire_link_get(f, PHX__HELLO, &h);
@@ -9587,7 +9588,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
     return err == PHX_EAGAIN ? 0 : err;
 }
 
-int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 {
     int err = s->ops->judge(s->ctx, l);
 
@@ -9595,7 +9596,7 @@ int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Dialer. */
-static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
     uint32_t key;
@@ -9620,7 +9621,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     return hello_now_up(s, l);
 }
 
-static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
     int err = phx__wire_link_get(f, PHX__PROOF, &p);
@@ -9637,7 +9638,7 @@ static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const st
     return hello_now_up(s, l);
 }
 
-int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
         return hello_on_hello(s, l, f);
@@ -9650,7 +9651,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
-int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
 {
     uint8_t seed[PHX__TLS_SEED];
     int err = s->ops->random(s->ctx, seed, sizeof seed);
@@ -9658,7 +9659,7 @@ int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
     return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
 }
 
-int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
 {
     int err = l->secure ? phx__link_hello_tls(s, l) : 0;
 
@@ -11340,6 +11341,11 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
         route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = 1;
+    }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
@@ -11814,8 +11820,19 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
+ * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
+static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+
+    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
+           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
+           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+}
+
 /* Must neighbour j be sent an entry for v now? */
-static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
@@ -11842,7 +11859,13 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
+        return 0;
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+        j->held = 1;
+        return 0;
+    }
+    return 1;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
@@ -12258,7 +12281,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 1;
     d->monitors++;
@@ -12281,7 +12304,7 @@ static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 }
 
 /* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
-static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
+PHX__COLD static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
     uint64_t skip;
@@ -12298,7 +12321,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
 }
 
 /* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
-static void detect_fill_monitors(struct phx__detect *d)
+PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
 
@@ -12372,7 +12395,7 @@ static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
-static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
@@ -12381,7 +12404,7 @@ static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
@@ -12392,7 +12415,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
@@ -12429,7 +12452,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
     l->used = l->used_last > l->received_at;
     if (l->used && l->received_at > l->used_at) {
@@ -12505,7 +12528,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 }
 
 /* The owner frees the timers with their heap. */
-void phx__detect_free(struct phx__detect *d)
+PHX__COLD void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
@@ -12514,7 +12537,7 @@ void phx__detect_free(struct phx__detect *d)
     memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
+PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     d->limits = *limits;
     detect_fill_monitors(d);
@@ -12526,14 +12549,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 }
 
 /* All neighbours hear at once of what they could take for a death. */
-static void detect_tell_all(struct phx__detect *d)
+PHX__COLD static void detect_tell_all(struct phx__detect *d)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_busy(struct phx__detect *d, uint64_t us)
+PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
 
@@ -12544,7 +12567,7 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
-static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
     uint64_t was = d->slow;
 
@@ -12634,7 +12657,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__detect_link_down(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
@@ -12734,7 +12757,7 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
@@ -12790,7 +12813,7 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
     return l != NULL && l->monitor;
 }
 
-void phx__detect_forget(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
 
@@ -13546,7 +13569,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
@@ -13562,7 +13585,7 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
-static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
                       const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
@@ -13594,7 +13617,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
     *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
-void phx__names_lost_free(struct phx__names_lost *l)
+PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
     lost_drop(l, &l->told);
@@ -13603,7 +13626,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-static int lost_find(struct phx__names_lost *l)
+PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
     struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
@@ -13624,7 +13647,7 @@ static int lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_compare(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
@@ -13646,7 +13669,7 @@ int phx__names_lost_compare(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
+PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
     struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
@@ -13661,7 +13684,7 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
+PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
     struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;
@@ -14016,46 +14039,44 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 }
 
 /* ======== src/dial/start.c ======== */
-/* start.c - many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.c - many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.c"
 #endif
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows. That is late if the other dials take the processors before: with 64 dials at once a hundred
- * processes on two cores need half a second until each has had its turn, and news takes several turns of the
- * hub. To wait until the hub is done is no cure, since a slow hub looks the same.
+ * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
+ * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
+ * turn, and what they say waits for several turns of the hub.
  *
- * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
+ * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
+ * there is time for it:
  *
- *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
- *     the node that told of the last one is asked for a BEAT. If its digest is ours, that was all, and
- *     dialling begins. A node that never answers, or always knows more, is not waited for long. News stops
- *     the dialling again, but news that never ends, be it true or made up, does not stop it for ever.
- *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
+ *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
+ *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
+ *     processors to the others. Those to whom somebody sends come first. That a hub has told all cannot be
+ *     seen, as a slow one looks the same. So after a moment without news the node that told of the last one
+ *     is asked for a BEAT: if its digest is ours, that was all.
+ *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
  *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
  *     only last longer, until they time out and start over.
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
- *   - Traffic (phx__dial_want) does not wait.
  *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
 /* include "dial/start.h" */
 
-/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
-#define START_SPREAD_US UINT64_C(80)
-#define START_STEPS 32u
-/* A moment without news: this, and START_LULL_PAIR_US times known^2, a tenth of what the links of so many
- * take on two cores: 12 ms in all for 100, 42 ms for 200. */
+#define START_EACH_US PHX__MS
+/* News may have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links
+ * of so many take on two cores: 12 ms in all for 100, 42 ms for 200. Else a node asks again. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* Without the right answer a node asks again after this, and dials START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
-#define START_WAIT_US PHX__SECOND
-/* Nor does news after news keep it waiting longer than this in all. */
-#define START_NEWS_US (5 * PHX__SECOND)
+/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
+#define START_SPREAD_US UINT64_C(80)
+#define START_STEPS 32u
 /* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
 /* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
@@ -14081,31 +14102,30 @@ int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
     return s->above != 0 && known > s->above;
 }
 
-void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->learnt_at <= s->told_all_at || now >= s->learnt_at + START_WAIT_US)
-        s->news_at = now;
-    s->learnt_at = now;
-}
-
-/* When the news are not waited for any longer. */
-static uint64_t start_end(const struct phx__dial_start *s)
-{
-    return PHX__MIN(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
-}
-
-/* Is the news perhaps still coming in? */
-static int start_is_settling(const struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    return phx__dial_start_is_paced(s, known) && s->learnt_at > s->told_all_at && now < start_end(s);
-}
-
+/* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
 static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
-    uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
+    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
-    return first > again ? first : again;
+    if (s->learnt_at <= s->told_all_at)
+        return UINT64_MAX;
+    return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
+}
+
+int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
+{
+    if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
+        return 0;
+    s->asked_at = now;
+    return 1;
+}
+
+int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
+        return 0;
+    s->told_all_at = now;
+    return 1;
 }
 
 uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
@@ -14120,9 +14140,11 @@ int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, 
     return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
 
-/* Dials that count, and when the next of them stops counting. */
-static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t now, uint64_t *next)
+/* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
+static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                uint64_t now)
 {
+    uint64_t next = UINT64_MAX;
     uint32_t k, count = 0;
 
     for (k = 0; k < slots->count; k++) {
@@ -14131,37 +14153,18 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
         if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
-        *next = PHX__MIN(until, *next);
+        next = PHX__MIN(until, next);
     }
-    return count;
+    return count < s->window ? now : next;
 }
 
-int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                             uint32_t known, int first, uint64_t now, uint64_t *next)
+uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                 uint32_t known, int busy, uint64_t now)
 {
-    *next = UINT64_MAX;
-    if (slots->free == PHX__NONE || !phx__dial_start_is_paced(s, known))
-        return slots->free != PHX__NONE;
-    if (start_under_way(slots, now, next) >= s->window)
-        return 0;
-    *next = PHX__MIN(start_ask_at(s, known), start_end(s));
-    return !first || !start_is_settling(s, known, now);
-}
+    uint64_t turn = s->began_at + known * START_EACH_US, ask = start_ask_at(s, known), at;
 
-int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    if (!start_is_settling(s, known, now) || now < start_ask_at(s, known))
-        return 0;
-    s->asked_at = now;
-    return 1;
-}
-
-int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
-        return 0;
-    s->told_all_at = now;
-    return 1;
+    at = now < turn && (busy || ask != UINT64_MAX) ? turn : start_window_at(s, slots, now);
+    return at <= now ? at : PHX__MIN(at, ask);
 }
 
 void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
@@ -14314,11 +14317,6 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
         if (ts->at[ts->hubs[i]].node == node)
             out[count++] = &ts->at[ts->hubs[i]];
     return count;
-}
-
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
-{
-    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
@@ -14561,67 +14559,70 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queue of due targets */
+/* ---- The queues of due targets */
 
-static struct phx__dial_target *dial_head(const struct phx__dial *d)
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
-}
-
-/* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, t);
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+           && dial_node(d, t->node)->reachable;
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
+static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
 {
-    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
+    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
 }
 
+/* Those to whom somebody sends come first among those that can wait. */
 static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
-    int front = dial_passes(d, t);
+    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
+    struct phx__dial_queue *q = &d->queue[ease];
+    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
 
-    t->queued = 1;
-    dial_join(d, front ? PHX__NONE : d->tail, target);
-    dial_join(d, target, front ? head : PHX__NONE);
+    t->queued = (uint8_t)(1 + ease);
+    dial_join(d, q, front ? PHX__NONE : q->tail, target);
+    dial_join(d, q, target, front ? head : PHX__NONE);
 }
 
-/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
-static int dial_has_room(const struct phx__dial *d, uint64_t *next)
+/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
+static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
-    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
+    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
-static void dial_kick(struct phx__dial *d)
+static int dial_has_room(const struct phx__dial *d, int queue)
 {
+    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
+}
+
+/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
+static void dial_kick(struct phx__dial *d, int queue)
+{
+    uint32_t head = d->queue[queue].head;
     uint64_t at;
 
-    if (d->head == PHX__NONE)
+    if (head == PHX__NONE)
         return;
-    if (dial_has_room(d, &at))
-        at = *d->now;
-    else if (d->room_at < at)
-        at = d->room_at;
+    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
     if (at != UINT64_MAX)
-        dial_set(d, dial_head(d), at);
+        dial_set(d, &d->targets.at[head], at);
 }
 
 static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->queued)
+    int queue = t->queued - 1;
+
+    if (queue < 0)
         return;
     t->queued = 0;
     phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, t->before, t->after);
-    dial_kick(d); /* it may have been the head, and the one that was kicked */
+    dial_join(d, &d->queue[queue], t->before, t->after);
+    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
 }
 
 /* ---- Dials */
@@ -14642,7 +14643,8 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d);
+    dial_kick(d, 0);
+    dial_kick(d, 1);
 }
 
 static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -14831,6 +14833,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
+    d->start.began_at = *d->now;
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -14848,8 +14851,8 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* Begins a round: 0 if it is planned for later instead. */
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
+    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
+        && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
@@ -14976,7 +14979,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = PHX__DIAL_START_PATIENCE;
@@ -15028,7 +15031,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .head = PHX__NONE, .tail = PHX__NONE };
+                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
@@ -15256,10 +15259,10 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued && dial_passes(d, t)) {
+    if (t->queued > 1) {
         dial_unqueue(d, t); /* it need not wait for the others any more */
         dial_push(d, t);
-        dial_kick(d);
+        dial_kick(d, 1);
     }
     dial_hasten(d, t, d->limits.retry_min_us);
 }
@@ -15296,7 +15299,7 @@ void phx__dial_moved(struct phx__dial *d)
 void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d);
+        dial_kick(d, 1);
 }
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
@@ -15364,8 +15367,7 @@ void phx__dial_stop(struct phx__dial *d)
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
-    struct phx__dial_target *t;
-    uint64_t next;
+    uint32_t *head;
 
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
@@ -15373,11 +15375,15 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
         dial_push(d, &d->targets.at[arg]);
     if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
-    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
-        dial_unqueue(d, t);
-        dial_advance(d, t);
+    for (int queue = 0; queue < 2; queue++) {
+        head = &d->queue[queue].head;
+        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
+            struct phx__dial_target *t = &d->targets.at[*head];
+            dial_unqueue(d, t);
+            dial_advance(d, t);
+        }
+        dial_kick(d, queue);
     }
-    dial_kick(d);
 }
 
 /* ======== src/post/returns.c ======== */
@@ -16671,6 +16677,8 @@ void phx__post_outcome_tell(struct phx__post *p)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* A better route is taken without waiting for acks over the former one, when that long none has come. */
+#define SCHED_DRAIN_MOST (4 * PHX__SECOND)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* What failed for lack of memory is tried again after this. */
@@ -17324,12 +17332,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
-         * taken, though the former one may only be slow. */
-        if (peer->routed && o->path.drains)
-            phx__post_flow_rewind(o);
-        else if (peer->routed && o->sent > o->base)
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
+        if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (o->path.drains && o->path.asks && o->rto > SCHED_DRAIN_MOST)
+            phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
@@ -18510,7 +18517,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 /* So long, and so many bytes in all, frames are kept whose source is not known yet. */
-#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_US (10 * PHX__SECOND)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
@@ -19659,7 +19666,7 @@ void phx__node_keys_free(struct phx__node_keys *k)
 }
 
 /* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
-int phx__node_keys_check(const void *key, size_t size)
+PHX__COLD int phx__node_keys_check(const void *key, size_t size)
 {
     size_t i = 0;
 
@@ -19668,7 +19675,7 @@ int phx__node_keys_check(const void *key, size_t size)
     return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
+PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
     int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
@@ -19681,7 +19688,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
     return 0;
 }
 
-int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
+PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
@@ -19713,7 +19720,7 @@ int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_ad
 }
 
 /* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
-int phx__node_keys_tls(struct phx__node_keys *k)
+PHX__COLD int phx__node_keys_tls(struct phx__node_keys *k)
 {
     int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
 
@@ -19721,7 +19728,7 @@ int phx__node_keys_tls(struct phx__node_keys *k)
     return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
 }
 
-int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
+PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 {
     int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
 
@@ -19730,7 +19737,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here = { .family = 0 };
 
@@ -19740,7 +19747,7 @@ int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
-int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
+PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 {
     int err;
 
@@ -19814,7 +19821,7 @@ int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listen
 }
 
 /* Only a step can log: what fails outside one is tried again in the next. */
-int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
@@ -19839,7 +19846,7 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
  * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
  * another node is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
+PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
@@ -19885,7 +19892,7 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
 }
 
 /* Its place; a->count: it is not known. */
-static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = 0;
 
@@ -19894,7 +19901,7 @@ static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_
     return i;
 }
 
-int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = node_addr_find(a, at);
 
@@ -19907,7 +19914,7 @@ int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
     return 1;
 }
 
-static void node_addr_drop_oldest(struct phx__node_addr *a)
+PHX__COLD static void node_addr_drop_oldest(struct phx__node_addr *a)
 {
     unsigned i = 0;
 
@@ -19921,7 +19928,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 }
 
 /* PHX__ADDR_NEW, or 0. */
-static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
         return 0;
@@ -19935,7 +19942,7 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
@@ -19953,7 +19960,7 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
@@ -19972,7 +19979,7 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 /* ---- What others see ------------------------------------------------------------------------- */
 
 /* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
-static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
@@ -19985,7 +19992,7 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
     const struct phx_address *seen = l->observed, *at;
@@ -20008,7 +20015,7 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
@@ -20040,7 +20047,7 @@ int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__nod
            && phx__addr_is_local(l->observed);
 }
 
-int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;
@@ -20115,7 +20122,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
 }
 
 /* The last one takes its place. */
-void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -20144,7 +20151,7 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 
 /* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
  * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
-static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+PHX__COLD static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
     uint32_t i, nbr;
@@ -20155,7 +20162,7 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
             (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
-void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
+PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
@@ -20191,7 +20198,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     return 0;
 }
 
-void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
+PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
@@ -20208,7 +20215,7 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
@@ -20286,7 +20293,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
 /* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
     *out = *range;
@@ -20304,7 +20311,7 @@ static int handover_stretch(const struct phx__node_handover *h, const struct phx
     return 0;
 }
 
-int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
     while (rest->first <= rest->last) {
@@ -20342,14 +20349,14 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
     for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
 
-void phx__node_handover_release(struct phx__node_handover *h)
+PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 {
     struct phx_range rest = { 0, UINT64_MAX }, part;
 
@@ -20358,7 +20365,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
         h->ops.release(h->env.ctx, &part);
 }
 
-void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
+PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
     uint32_t i, was = h->count;
 
@@ -20416,7 +20423,7 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20437,7 +20444,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
+PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
     int same = 0;
@@ -20477,7 +20484,7 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
+PHX__COLD static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
     struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
@@ -20492,7 +20499,7 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
         continue;
 }
 
-int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
+PHX__COLD int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
 {
     struct phx__hand hand;
 
@@ -20549,7 +20556,7 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
 
 /* ---- The asker ------------------------------------------------------------------------------- */
 
-static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
+PHX__COLD static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
     uint32_t node = phx__id_find(t->env.ids, &it->out.target);
     int hops = t->ops.distance(t->env.ctx, node);
@@ -20569,7 +20576,7 @@ static size_t trace_size(const struct phx__node_trace *t)
     return (size_t)t->env.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
 }
 
-static int trace_is_whole(const struct phx__node_trace_item *it)
+PHX__COLD static int trace_is_whole(const struct phx__node_trace_item *it)
 {
     int i;
 
@@ -20579,7 +20586,7 @@ static int trace_is_whole(const struct phx__node_trace_item *it)
 }
 
 /* Takes it out and tells the host. The callback may begin another one. */
-static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
+PHX__COLD static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 {
     struct phx__node_trace_item it = t->at[i];
 
@@ -20592,7 +20599,7 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
     phx__mem_put(t->env.mem, it.hops, trace_size(t));
 }
 
-void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
+PHX__COLD void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20674,7 +20681,7 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
-static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
@@ -20687,7 +20694,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
 
-int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                              uint64_t now)
 {
     struct phx__trace q;
@@ -20721,7 +20728,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
         trace_finish(t, t->count - 1, PHX_ECLOSED);
 }
 
-void phx__node_trace_free(struct phx__node_trace *t)
+PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
@@ -21086,7 +21093,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
-static size_t dead_cost(const phx *p, uint32_t node)
+PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
@@ -21100,7 +21107,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
 
 /* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
  * unreachable, and there was never more than news of it. */
-static int dead_is(const phx *p, uint32_t node, int heard)
+PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
     return phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
@@ -21109,7 +21116,7 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 }
 
 /* Of those that were lost in this second or later. */
-static size_t dead_bytes(const phx *p, int heard, uint32_t from)
+PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
 
@@ -21141,7 +21148,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 }
 
 /* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
-static void dead_thin(phx *p, size_t most, int heard)
+PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
 {
     size_t bytes = dead_bytes(p, heard, 0);
     uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
@@ -21175,7 +21182,7 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
-static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
@@ -21194,7 +21201,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 }
 
 /* Drops what is not kept of it. */
-static void dead_strip(phx *p, uint32_t node)
+PHX__COLD static void dead_strip(phx *p, uint32_t node)
 {
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
@@ -21210,7 +21217,7 @@ static void dead_strip(phx *p, uint32_t node)
 }
 
 /* Indices and memory that nobody uses any more. */
-static void dead_fit(phx *p)
+PHX__COLD static void dead_fit(phx *p)
 {
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
@@ -21228,14 +21235,14 @@ static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p)
 {
     if (p->peers.dead_at == 0)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
 
-void phx__node_dead_due(phx *p)
+PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
 
@@ -21772,7 +21779,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 
 /* ---- Strangers and descriptors --------------------------------------------------------------- */
 
-static uint32_t door_strangers(const phx *p)
+PHX__COLD static uint32_t door_strangers(const phx *p)
 {
     uint32_t room = p->links.door.room, up = p->links.up;
 
@@ -21782,7 +21789,7 @@ static uint32_t door_strangers(const phx *p)
 }
 
 /* How many links may be up. */
-static uint32_t door_links(const phx *p)
+PHX__COLD static uint32_t door_links(const phx *p)
 {
     uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
     uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
@@ -21790,7 +21797,7 @@ static uint32_t door_links(const phx *p)
     return p->links.door.room == 0 || room > most ? most : room;
 }
 
-static struct phx__link *door_oldest(const phx *p)
+PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
     struct phx__link *l, *oldest = NULL;
     uint32_t slot = 0;
@@ -21806,14 +21813,14 @@ uint64_t phx__node_door_room_at(const phx *p)
     return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
 }
 
-static void door_set_room(phx *p, uint32_t room)
+PHX__COLD static void door_set_room(phx *p, uint32_t room)
 {
     p->links.door.room = room;
     p->links.door.short_at = p->now;
     p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
 }
 
-void phx__node_door_is_short(phx *p)
+PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
@@ -21835,14 +21842,14 @@ static uint32_t door_places(const phx *p)
 }
 
 /* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
-static uint32_t door_guests(const phx *p)
+PHX__COLD static uint32_t door_guests(const phx *p)
 {
     uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
 
     return p->links.door.guests < beyond ? p->links.door.guests : beyond;
 }
 
-int phx__node_door_is_full(const phx *p, uint32_t node)
+PHX__COLD int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t most = 1 + door_places(p) / 4;
@@ -21853,7 +21860,7 @@ int phx__node_door_is_full(const phx *p, uint32_t node)
            || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
 }
 
-void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+PHX__COLD void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 {
     p->links.door.guests = door_guests(p);
     if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
@@ -21861,7 +21868,7 @@ void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
-static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+PHX__COLD static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 {
     struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
 
@@ -21869,7 +21876,7 @@ static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 }
 
 /* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
-static struct phx__link *door_spare(phx *p)
+PHX__COLD static struct phx__link *door_spare(phx *p)
 {
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
     struct phx__link *l, *least = NULL, *last = NULL;
@@ -21886,7 +21893,7 @@ static struct phx__link *door_spare(phx *p)
     return least != NULL ? least : last;
 }
 
-struct phx__link *phx__node_door_goes(phx *p, int stranger)
+PHX__COLD struct phx__link *phx__node_door_goes(phx *p, int stranger)
 {
     struct phx__link *l;
 
@@ -21896,7 +21903,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
 
-uint64_t phx__node_door_due(phx *p)
+PHX__COLD uint64_t phx__node_door_due(phx *p)
 {
     struct phx__door *d = &p->links.door;
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
@@ -21919,7 +21926,7 @@ uint64_t phx__node_door_due(phx *p)
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-int phx__node_door_waits(phx *p, struct phx__link *l)
+PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 {
     /* It waits until it is answered: its first words may come in pieces. */
     if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
@@ -21929,7 +21936,7 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
     uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
@@ -21950,7 +21957,7 @@ struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
     return best;
 }
 
-void phx__node_door_charge(phx *p, uint64_t us)
+PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 {
     struct phx__door *d = &p->links.door;
 
@@ -22968,6 +22975,11 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
+static int wiring_busy(phx *p)
+{
+    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+}
+
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -23322,7 +23334,7 @@ static int wiring_open_rooms(phx *p)
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  phx__node_addresses };
+                                  wiring_busy, phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
@@ -23992,14 +24004,14 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 }
 
 /* text: room for an id. */
-static const char *explain_node(const phx *p, uint32_t node, char *text)
+PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
     return node == PHX__SELF         ? "this node"
            : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
                                 : "unknown";
 }
 
-static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
@@ -24014,7 +24026,7 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
+PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -24039,7 +24051,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint6
                            phx_strerror(h->lost_error));
 }
 
-static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
@@ -24059,7 +24071,7 @@ static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 }
 
 /* Of a node that was never to be dialled. */
-static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count;
@@ -24072,7 +24084,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
 }
 
-static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
@@ -24094,7 +24106,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
@@ -24133,7 +24145,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     return n;
 }
 
-static void explain_hubs(struct phx__text *t, const phx *p)
+PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
@@ -24202,7 +24214,7 @@ struct dump {
     const char *between; /* what goes before the next item of a list */
 };
 
-static void dump_string(struct dump *d, const char *s)
+PHX__COLD static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
     char out[3] = { 0 };
@@ -24218,14 +24230,14 @@ static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
+PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
     char text[PHX_ID_TEXT];
 
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
+PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
@@ -24233,7 +24245,7 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
 }
 
 /* A list of the nodes that routing knows, from this one on. */
-static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
 {
     for (d->between = ""; node < d->p->ids.size; node++)
         if (phx__route_dest(&d->p->route, node) != NULL)
@@ -24242,7 +24254,7 @@ static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void dump_json_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
@@ -24260,7 +24272,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, "]}");
 }
 
-static void dump_json_link(struct dump *d, const struct phx__link *l)
+PHX__COLD static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
     static const char *const yes[] = { "false", "true" };
     int up = phx__node_serves(d->p, l);
@@ -24275,7 +24287,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
                        l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
-static void dump_json_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
@@ -24287,7 +24299,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json_hubs(struct dump *d)
+PHX__COLD static void dump_json_hubs(struct dump *d)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
@@ -24324,7 +24336,7 @@ PHX__COLD static void dump_json(struct dump *d)
 
 /* ---- DOT ------------------------------------------------------------------------------------- */
 
-static void dump_dot_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
@@ -24344,7 +24356,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
 }
 
-static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
     dump_id(d, "  ", &d->p->ids.at[a]);
     dump_id(d, " -- ", &d->p->ids.at[b]);
@@ -24352,7 +24364,7 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
-static void dump_dot_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;

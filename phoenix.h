@@ -601,7 +601,8 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity);
 
 /* One descriptor that is readable whenever a step has something to read or write, for hosts with an
  * epoll, kqueue, libuv or glib loop of their own: watch it for reading and call phx_step(p, now, NULL, 0).
- * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count. */
+ * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count: a call outside of a step
+ * that makes work does not make it readable, so ask phx_timeout_ms after it, or step. Lives as long as p. */
 int phx_fd(const phx *p);
 
 /* Makes the descriptors of phx_fds and phx_fd readable, so that a sleeping host comes back to phx_step.

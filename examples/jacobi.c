@@ -1,4 +1,4 @@
-/* jacobi.c - an MPI program: heat in a plate, 2-D Jacobi over a grid of processes, checked against one process.
+/* jacobi.c - an MPI program: heat in a plate, 2-D Jacobi on a grid of processes, beside the serial run.
  *
  *     cc -std=c99 -O2 -I. -Iextras/ftmpi -o jacobi examples/jacobi.c extras/ftmpi/lib/[a-z]*.c phoenix.c -lm
  *     make ftmpi && build/ftmpi/ftmpirun -n 6 ./jacobi

@@ -320,6 +320,8 @@ function outside_header(path,    beside, line) {
         return
     if (FILENAME == "extras/phx/tool.h" && path == "../ssh/ssh.h")
         return
+    if (FILENAME == "extras/launch/ftmpi.c" && path == "../ftmpi/lib/arbiter.h")
+        return
     if (FILENAME == "extras/ftmpi/ftmpirun.c" && path ~ /^(lib|\.\.\/launch)\/[a-z]+\.h$/ \
         && stands_at(beside path))
         return
@@ -481,9 +483,11 @@ function globals(    sign, name, words_count, part, s) {
         found("global", "mutable global: " last_word(s))
 }
 
-# The calls of MPI have no argument for the process that they are made in.
+# The calls of MPI have no argument for the process that they are made in, and a COMMON of Fortran is known by
+# its address.
 function is_the_process(s) {
-    return FILENAME == "extras/ftmpi/lib/mpi_init.c" && s ~ /^struct ftm \*ftm_this *$/
+    return FILENAME == "extras/ftmpi/lib/mpi_init.c" && s ~ /^struct ftm \*ftm_this *$/ || \
+        FILENAME == "extras/ftmpi/lib/fortran_env.c" && s ~ /^struct [a-z_]* F_COMMON *$/
 }
 
 function static_name(name) {

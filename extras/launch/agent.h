@@ -25,7 +25,9 @@ enum la_up {
     LA_UP_SAY,       /* a line for people; rank may be LA_NONE */
     LA_UP_NAME,      /* no event: a question of names.h */
     LA_UP_SPAWN,     /* no event: a piece of a spawn */
-    LA_UP_SPAWN_END  /* no event: its last piece */
+    LA_UP_SPAWN_END, /* no event: its last piece */
+    LA_UP_STATS      /* with -v, at the end: count keys were asked for here, by processes and children, value
+                        of them were here */
 };
 enum la_down {
     LA_DOWN_END = 64, /* TERM, after the grace KILL; value 1: KILL */
@@ -71,6 +73,7 @@ struct la_root_ops {
     void (*output)(void *ctx, const struct la_chunk *c);
     void (*spawn)(void *ctx, uint32_t from, const void *data, size_t size);
     void (*signal)(void *ctx, int number);
+    void (*message)(void *ctx, const struct phx_message *m); /* to the arbiter's name, with --ftmpi */
     void (*step)(void *ctx, uint64_t now_us);
     uint64_t (*deadline)(void *ctx);
 };

@@ -290,7 +290,9 @@ int la_agent_make_job(struct la_local *l, struct local_job *j)
 
     j->of = l;
     j->exits_due = UINT64_MAX;
-    err = la_tree_job(l->tree, j->job->id);
+    err = la_job_index(j->job);
+    if (err == 0)
+        err = la_tree_job(l->tree, j->job->id);
     if (err == 0)
         err = job_names(j, phx_assume);
     if (err == 0)
@@ -360,6 +362,25 @@ static void jobs_sweep(struct la_local *l)
     }
 }
 
+/* What was asked for below is known when all below is over. */
+static void jobs_tell_stats(struct la_local *l)
+{
+    struct la_engine_stats s;
+    struct la_tree_stats t;
+    struct la_event e;
+
+    if (!l->job->verbose || l->said_stats || la_flow_ended_below(l->flow) < l->jobs_seen)
+        return;
+    l->said_stats = 1;
+    la_engine_stats(la_ranks_engine(l->jobs->ranks), &s);
+    la_tree_stats(l->tree, &t);
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.rank = LA_NONE;
+    e.count = (uint32_t)(s.gets + t.gets_below);
+    e.value = (int32_t)(s.gets_here + t.gets_here);
+    la_agent_up(l, LA_UP_STATS, &e);
+}
+
 void la_agent_step_jobs(struct la_local *l)
 {
     struct local_job *j;
@@ -367,6 +388,9 @@ void la_agent_step_jobs(struct la_local *l)
     for (j = l->jobs; j != NULL; j = j->next)
         job_step(j);
     jobs_sweep(l);
-    if (la_agent_jobs_over(l) && l->events.size == 0)
+    if (!la_agent_jobs_over(l))
+        return;
+    jobs_tell_stats(l);
+    if (l->events.size == 0)
         la_flow_end(l->flow, l->jobs_seen);
 }

@@ -60,6 +60,25 @@ int la_agent_listen(struct la_local *l)
     return phx_listen(l->node, address);
 }
 
+/* Processes listen where their hub does: on loopback alone if all hosts are played here or this is the only
+ * one, else so that those of other hosts can reach them. */
+int la_agent_listen_ranks(struct la_local *l)
+{
+    char host[64], address[PHX_ADDRESS_TEXT];
+    struct phx_address at, last;
+    int i, err;
+
+    if (l->job->starter == LA_FORK || !join_ssh_field(2, host, sizeof host))
+        snprintf(host, sizeof host, "127.0.0.1");
+    join_address(address, host, 0);
+    err = phx_listen(l->node, address);
+    for (i = 0; phx_listening(l->node, i, &at) == 0; i++)
+        last = at;
+    if (err == 0 && i > 0)
+        phx_address_text(&last, l->job->hub);
+    return err;
+}
+
 int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out)
 {
     unsigned char count[4];

@@ -128,14 +128,23 @@ void la_flow_end(struct la_flow *f, uint32_t jobs)
     f->ended = jobs;
 }
 
-static uint32_t flow_below_ended(const struct la_flow *f)
+uint32_t la_flow_ended_below(const struct la_flow *f)
 {
-    uint32_t i, least = f->ended;
+    uint32_t i, least = UINT32_MAX;
 
     for (i = 0; i < f->children_count; i++)
         if (f->children[i].ended < least)
             least = f->children[i].ended;
-    return f->up.size == 0 ? least : f->end_said;
+    return least;
+}
+
+static uint32_t flow_below_ended(const struct la_flow *f)
+{
+    uint32_t below = la_flow_ended_below(f);
+
+    if (f->up.size > 0)
+        return f->end_said;
+    return below < f->ended ? below : f->ended;
 }
 
 uint32_t la_flow_ended(const struct la_flow *f)

@@ -53,6 +53,7 @@ void la_flow_set_backlog(struct la_flow *f, size_t bytes);
 void la_flow_end(struct la_flow *f, uint32_t jobs);
 /* Of how many jobs this is so here and everywhere below, and all of it has been passed on. */
 uint32_t la_flow_ended(const struct la_flow *f);
+uint32_t la_flow_ended_below(const struct la_flow *f); /* .. at the children */
 
 /* At the root: input that was read. Ask la_flow_input_room first. 0, PHX_ENOMEM. */
 int la_flow_input(struct la_flow *f, const struct la_chunk *c);

@@ -16,10 +16,11 @@
 
 #define JOB_MAGIC 0x4a61486cu /* "lHaJ" on the wire */
 #define JOB_VERSION 1u
+#define JOB_ROLE_ARBITER 1u
 #define JOB_ROLE_AGENT 2u
 #define JOB_ROLE_RANK 3u
 /* The least that an agent, a run, a program and a string la_bytes_take as bytes. */
-#define JOB_AGENT_LEAST 20u
+#define JOB_AGENT_LEAST 24u
 #define JOB_RUN_SIZE 8u
 #define JOB_PROGRAM_LEAST 16u
 
@@ -67,6 +68,7 @@ void la_job_free(struct la_job *job)
     free(job->err_pattern);
     free(job->stage);
     free_agents(job->agents, job->agents_count);
+    free(job->where);
     memset(job, 0, sizeof *job);
 }
 
@@ -89,10 +91,60 @@ static int agent_has(const struct la_agent *a, uint32_t rank)
     return 0;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct la_where *x = a, *y = b;
+
+    return x->run.first < y->run.first ? -1 : x->run.first > y->run.first;
+}
+
+int la_job_index(struct la_job *job)
+{
+    size_t count = 0, n = 0;
+    struct la_where *all;
+    uint32_t i, k;
+
+    for (i = 0; i < job->agents_count; i++)
+        count += job->agents[i].runs_count;
+    all = calloc(count + 1, sizeof *all);
+    if (all == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < job->agents_count; i++)
+        for (k = 0; k < job->agents[i].runs_count; k++, n++) {
+            all[n].run = job->agents[i].runs[k];
+            all[n].agent = job->first + i;
+        }
+    qsort(all, count, sizeof *all, by_rank);
+    free(job->where);
+    job->where = all;
+    job->where_count = (uint32_t)count;
+    return 0;
+}
+
+static uint32_t find_where(const struct la_job *job, uint32_t rank)
+{
+    uint32_t low = 0, high = job->where_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct la_run *run = &job->where[middle].run;
+
+        if (rank < run->first)
+            high = middle;
+        else if (rank - run->first < run->count)
+            return job->where[middle].agent;
+        else
+            low = middle + 1;
+    }
+    return LA_NONE;
+}
+
 uint32_t la_job_agent_of(const struct la_job *job, uint32_t rank)
 {
     uint32_t i;
 
+    if (job->where != NULL)
+        return find_where(job, rank);
     for (i = 0; i < job->agents_count; i++)
         if (agent_has(&job->agents[i], rank))
             return job->first + i;
@@ -139,6 +191,11 @@ uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank)
     return name_of(job, JOB_ROLE_RANK, rank);
 }
 
+uint64_t la_job_arbiter_name(const struct la_job *job)
+{
+    return (uint64_t)job->id << 38 | (uint64_t)JOB_ROLE_ARBITER << 36;
+}
+
 uint32_t la_job_of_name(uint64_t name)
 {
     return (uint32_t)(name >> 38);
@@ -155,7 +212,7 @@ static void put_settings(struct la_text *t, const struct la_job *j)
                               j->detect_us[0], j->detect_us[1], j->detect_us[2] };
     uint32_t flags = (uint32_t)(j->label != 0) | (uint32_t)(j->verbose != 0) << 1
         | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4
-        | (uint32_t)(j->copy != 0) << 5;
+        | (uint32_t)(j->copy != 0) << 5 | (uint32_t)(j->ftmpi != 0) << 6;
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -186,6 +243,7 @@ static void put_agent(struct la_text *t, const struct la_agent *a)
     la_bytes_put_string(t, a->user);
     la_bytes_put_u32(t, a->subtree);
     la_bytes_put_u32(t, a->node);
+    la_bytes_put_u32(t, a->site);
     la_bytes_put_u32(t, a->runs_count);
     for (i = 0; i < a->runs_count; i++) {
         la_bytes_put_u32(t, a->runs[i].first);
@@ -220,6 +278,8 @@ void la_job_cut(struct la_job *job, uint32_t number)
     memmove(old, old + at, count * sizeof *old);
     job->agents_count = count;
     job->first = number;
+    free(job->where);
+    job->where = NULL;
 }
 
 static int encodable(const struct la_job *j, uint32_t number)
@@ -294,7 +354,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
     flags = la_bytes_u32(r);
-    if (flags >> 6 != 0)
+    if (flags >> 7 != 0)
         la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
@@ -302,6 +362,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->each = flags >> 3 & 1;
     j->lazy = flags >> 4 & 1;
     j->copy = flags >> 5 & 1;
+    j->ftmpi = flags >> 6 & 1;
     j->push_limit = la_bytes_number(r, 8);
     j->grace_us = la_bytes_number(r, 8);
     j->start_timeout_us = la_bytes_number(r, 8);
@@ -341,6 +402,7 @@ static void take_agent(struct la_bytes *r, const struct la_job *j, struct la_age
     a->user = la_bytes_string(r);
     a->subtree = la_bytes_u32(r);
     a->node = la_bytes_u32(r);
+    a->site = la_bytes_u32(r);
     count = la_bytes_count(r, JOB_RUN_SIZE);
     if ((a->node == LA_NONE) != (count == 0) || (count > 0 && a->node >= j->nodes))
         la_bytes_fail(r, PHX_EPROTO);

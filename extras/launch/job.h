@@ -36,6 +36,7 @@ struct la_agent {
     char *user;           /* login name for the starter, or NULL */
     uint32_t subtree;     /* agents in its subtree, itself counted */
     uint32_t node;        /* the host's number in the mapping, or LA_NONE: no ranks (launcher, gateway) */
+    uint32_t site;        /* equal for those behind one gateway (via=); 0: behind none */
     struct la_run *runs;  /* the ranks that it starts, ascending */
     uint32_t runs_count;
 };
@@ -44,6 +45,12 @@ enum la_starter { LA_SSH, LA_SRUN, LA_FORK };
 enum la_pmi { LA_PMI_FD, LA_PMI_PORT, LA_PMI_PMGR };
 enum la_stdin { LA_STDIN_RANK, LA_STDIN_ALL, LA_STDIN_NONE };
 enum la_detector { LA_DETECT_DEFAULT, LA_DETECT_FAST, LA_DETECT_TIMES };
+
+/* Where a run of ranks is. */
+struct la_where {
+    struct la_run run;
+    uint32_t agent;
+};
 
 struct la_job {
     uint32_t id;                /* 26 bits, random; part of each Phoenix name */
@@ -70,6 +77,8 @@ struct la_job {
     int each;                   /* -k: one process per host, a failure ends nothing */
     int lazy;                   /* --cache lazy */
     int copy;                   /* --copy: agents are sent to where they are started */
+    int ftmpi;                  /* --ftmpi: ranks are nodes of Phoenix, too */
+    char hub[128];              /* where they find the agent of this host; it does not travel */
     char *stage;                /* --stage: a program of this name is sent along; NULL: none */
     uint64_t push_limit;        /* --push-limit, bytes */
     uint64_t grace_us;          /* --grace: TERM to KILL */
@@ -83,6 +92,8 @@ struct la_job {
     uint32_t parent;            /* of agents[0]; LA_NONE: the launcher */
     struct la_agent *agents;    /* the slice: whoever has it is agents[0] */
     uint32_t agents_count;
+    struct la_where *where;     /* all runs of the slice, ascending; NULL until la_job_index */
+    uint32_t where_count;
 };
 
 /* Frees all that it owns; the struct itself is the caller's. Zeroed is fine. */
@@ -96,7 +107,10 @@ int la_job_encode(const struct la_job *job, uint32_t number, unsigned char **out
  * 0, PHX_EPROTO, PHX_EVERSION, PHX_ENOMEM; on failure *out is zeroed. */
 int la_job_decode(struct la_job *out, const unsigned char *data, size_t size);
 
-/* Which agent of the slice has the rank: its number, or LA_NONE. O(log runs) or O(agents). */
+/* Makes la_job_agent_of fast, until agents change. 0, PHX_ENOMEM. */
+int la_job_index(struct la_job *job);
+
+/* Which agent of the slice has the rank: its number, or LA_NONE. O(log runs) with an index. */
 uint32_t la_job_agent_of(const struct la_job *job, uint32_t rank);
 
 /* The child of agents[0] in whose subtree agent `number` is; agents[0] itself for itself; LA_NONE: not
@@ -106,9 +120,11 @@ uint32_t la_job_child_towards(const struct la_job *job, uint32_t number);
 /* The program (appnum) of a rank: programs hold ranks in order. */
 uint32_t la_job_program_of(const struct la_job *job, uint32_t rank);
 
-/* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank), number (36 bits). */
+/* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank; with --ftmpi 0 its processes, 1 the arbiter),
+ * number (36 bits). */
 uint64_t la_job_agent_name(const struct la_job *job, uint32_t agent);
 uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank);
+uint64_t la_job_arbiter_name(const struct la_job *job);
 uint32_t la_job_of_name(uint64_t name); /* the job's id */
 
 /* Keeps of the slice only that of agent `number`, which is in it. */

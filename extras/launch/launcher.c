@@ -6,6 +6,7 @@
 #include "launcher.h"
 #include "agent.h"
 #include "answers.h"
+#include "ftmpi.h"
 #include "launcher_jobs.h"
 #include "status.h"
 
@@ -22,6 +23,7 @@
 #define LAUNCH_LATE_US ((uint64_t)5000000)     /* a start that takes longer says how far it is */
 #define LAUNCH_STOPPED_US ((uint64_t)80000000000) /* a day but for some hours: stopped by ^Z */
 #define LAUNCH_AGAIN_US ((uint64_t)100000)
+#define LAUNCH_STATS_US ((uint64_t)1000000)
 #define LAUNCH_LINE 2048
 
 /* One output file of -outfile-pattern or -errfile-pattern. */
@@ -41,9 +43,12 @@ struct launcher {
     struct la_answers *answers; /* of -k, until all have ended; else NULL */
     int answered;
     struct launch_jobs jobs;  /* the first of them is `job` */
+    struct la_ftmpi *ftmpi;   /* --ftmpi, or NULL: what the end of a rank means */
     int input_state;          /* enum launch_input */
     int interrupts, ending, over, broken, stop;
     uint64_t timeout_at, progress_at, end_at;
+    uint64_t begun, ready_us, stats_by; /* ready_us: how long the start took; 0: not all run */
+    int stats_said;
 };
 
 enum launch_input { INPUT_NONE, INPUT_WATCHED, INPUT_FILE, INPUT_WAITING, INPUT_ENDED };
@@ -383,6 +388,10 @@ static void launch_exit(struct launcher *la, struct launch_job *j, uint32_t rank
     launch_count_end(j, rank);
     if ((e->flags & LA_EVENT_UNSTARTED) || j->failed)
         return;
+    if (la->ftmpi != NULL && j->number == 0) {
+        la_ftmpi_exited(la->ftmpi, rank, e->value);
+        return;
+    }
     if (la->answers != NULL)
         la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
@@ -468,10 +477,15 @@ static void launch_spawn(void *ctx, uint32_t from, const void *data, size_t size
     free(job);
 }
 
-static void launch_ready(struct launcher *la, struct launch_job *j)
+static void launch_ready(struct launcher *la, struct launch_job *j, uint32_t from)
 {
-    j->ready_count++;
-    if (j->number == 0 || j->ready_count < j->job->nodes)
+    if (j->number == 0) {
+        la_jobs_ready(&la->jobs, from);
+        if (j->ready_count == la->job->agents_count)
+            la->ready_us = phx_now_us() - la->begun;
+        return;
+    }
+    if (++j->ready_count < j->job->nodes)
         return;
     launch_answer_spawn(la, j, NULL);
     launch_check_over(la, j);
@@ -523,7 +537,7 @@ static void launch_agents_gone(void *ctx, uint32_t agent, uint32_t last)
     uint32_t i;
 
     for (i = agent; i < last && i < la->job->agents_count; i++)
-        la->jobs.gone[i] = 1;
+        la_jobs_gone(&la->jobs, i);
     for (j = la->jobs.first; j != NULL; j = next) {
         next = j->next; /* one that is over may be freed */
         for (i = agent; i < last && i < la->job->agents_count; i++)
@@ -590,7 +604,7 @@ static void launch_event_say(struct launcher *la, uint32_t from, const struct la
 }
 
 /* About processes of one job. */
-static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t type,
+static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t from, uint32_t type,
                              const struct la_event *e)
 {
     switch (type) {
@@ -600,7 +614,7 @@ static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t
         j->inits++;
         launch_check_uninited(la, j);
         break;
-    case LA_UP_READY: launch_ready(la, j); break;
+    case LA_UP_READY: launch_ready(la, j, from); break;
     case LA_UP_STUCK: launch_stuck(la, j, e); break;
     case LA_UP_DIFFER: launch_differ(la, j, e); break;
     default: break;
@@ -609,10 +623,13 @@ static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t
 
 static void launch_no_host(struct launcher *la, const struct la_event *e)
 {
+    uint32_t i;
+
     if (e->rank >= la->job->agents_count || la->jobs.gone[e->rank])
         return; /* under srun more than one may say so */
-    la->jobs.gone[e->rank] = 1;
-    la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+    la_jobs_gone(&la->jobs, e->rank);
+    for (i = 1; la->job->starter != LA_SRUN && i < la->job->agents[e->rank].subtree; i++)
+        la_jobs_ready(&la->jobs, e->rank + i); /* none of these will be there */
     launch_lost(la, e, e->value, "");
 }
 
@@ -626,9 +643,10 @@ static void launch_event(void *ctx, uint32_t from, uint32_t type, const struct l
     case LA_UP_LOST: launch_lost(la, e, LA_STATUS_ERROR, "its agent is gone: "); break;
     case LA_UP_ABORT: launch_abort(la, from, e); break;
     case LA_UP_SAY: launch_event_say(la, from, e); break;
+    case LA_UP_STATS: la_jobs_stats(&la->jobs, from, e->count, (uint32_t)e->value); break;
     default:
         if (j != NULL)
-            launch_job_event(la, j, type, e);
+            launch_job_event(la, j, from, type, e);
         break;
     }
 }
@@ -723,6 +741,27 @@ static int launch_done(const struct launcher *la)
     return j == NULL && la_local_ended(la->local) >= la->jobs.count;
 }
 
+/* With -v: how long it took, and how good the caches were, as far as agents say so within a second. 1: it is
+ * said, or there is nothing to be said. */
+static int launch_said_stats(struct launcher *la, uint64_t now)
+{
+    char line[LAUNCH_LINE];
+
+    if (!la->job->verbose || la->ending || la->stats_said)
+        return 1;
+    if (la->stats_by == 0)
+        la->stats_by = now + LAUNCH_STATS_US;
+    if (la->jobs.told < la->job->agents_count && now < la->stats_by)
+        return 0;
+    la->stats_said = 1;
+    snprintf(line, sizeof line, "all ran after %.3f s, all was over after %.3f s", (double)la->ready_us / 1e6,
+             (double)(now - la->begun) / 1e6);
+    launch_say(la, line);
+    la_jobs_say(&la->jobs, line, sizeof line);
+    launch_say(la, line);
+    return 1;
+}
+
 static void launch_step(void *ctx, uint64_t now)
 {
     struct launcher *la = (struct launcher *)ctx;
@@ -733,7 +772,7 @@ static void launch_step(void *ctx, uint64_t now)
     launch_time(la, now);
     if (la->stop)
         launch_stop(la);
-    if (la->over || !launch_done(la))
+    if (la->over || !launch_done(la) || !launch_said_stats(la, now))
         return;
     launch_answers_end(la);
     if (launch_waiting(la) == 0) {
@@ -747,6 +786,9 @@ static uint64_t launch_deadline(void *ctx)
     const struct launcher *la = (const struct launcher *)ctx;
     uint64_t due = la->timeout_at < la->progress_at ? la->timeout_at : la->progress_at;
 
+    if (la->stats_by > 0 && !la->stats_said && la->stats_by < due)
+        due = la->stats_by;
+
     if (la->input_state == INPUT_FILE && la_flow_input_room(la_local_flow(la->local)))
         return 0;
     return due < la->end_at ? due : la->end_at;
@@ -754,13 +796,52 @@ static uint64_t launch_deadline(void *ctx)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
+static phx *launch_ftmpi_node(void *ctx)
+{
+    return la_local_node(((struct launcher *)ctx)->local);
+}
+
+static const char *launch_ftmpi_host(void *ctx, uint32_t rank)
+{
+    return launch_host(((struct launcher *)ctx)->jobs.first, rank);
+}
+
+static void launch_ftmpi_fail(void *ctx, int code, const char *line)
+{
+    launch_fail((struct launcher *)ctx, code, line);
+}
+
+static void launch_ftmpi_say(void *ctx, int code, const char *line)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    if (la->ending)
+        return;
+    la_status_add(&la->status, code, 0);
+    launch_say(la, line);
+}
+
+static void launch_ftmpi_message(void *ctx, const struct phx_message *m)
+{
+    la_ftmpi_message(((struct launcher *)ctx)->ftmpi, m);
+}
+
+static int launch_make_ftmpi(struct launcher *la, struct la_root_ops *root)
+{
+    const struct la_ftmpi_ops ops = { la, launch_ftmpi_node, launch_ftmpi_host, launch_ftmpi_fail,
+                                      launch_ftmpi_say };
+
+    root->message = launch_ftmpi_message;
+    return la_ftmpi_new(&la->ftmpi, la->job, &ops);
+}
+
 static int launch_make(struct launcher *la, const char *self, struct la_procs *procs,
                        const struct la_cargo *cargo)
 {
     static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
     struct la_local_config cfg;
-    int i, err;
+    int i, err = 0;
 
     memset(&cfg, 0, sizeof cfg);
     cfg.job = la->job;
@@ -777,7 +858,10 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.root.signal = launch_signal;
     cfg.root.step = launch_step;
     cfg.root.deadline = launch_deadline;
-    err = la_local_new(&la->local, &cfg);
+    if (la->job->ftmpi)
+        err = launch_make_ftmpi(la, &cfg.root);
+    if (err == 0)
+        err = la_local_new(&la->local, &cfg);
     if (err == 0 && la->job->each)
         err = la_answers_new(&la->answers, la->job, la->o->json);
     for (i = 0; i < 2 && err == 0; i++) {
@@ -793,6 +877,7 @@ static void launch_free(struct launcher *la)
     struct launch_file *f;
 
     la_local_free(la->local);
+    la_ftmpi_free(la->ftmpi);
     la_sink_close(&la->sinks[0]);
     la_sink_close(&la->sinks[1]);
     while ((f = la->files) != NULL) {
@@ -809,6 +894,7 @@ static void launch_run(struct launcher *la)
     uint64_t now = la_local_now(la->local);
 
     launch_open_input(la);
+    la->begun = now;
     la->progress_at = now + LAUNCH_LATE_US;
     la->timeout_at = la->o->timeout_us > 0 ? now + la->o->timeout_us : UINT64_MAX;
     la->end_at = UINT64_MAX;

@@ -100,7 +100,10 @@ int la_jobs_begin(struct launch_jobs *list, struct la_job *first)
     j.job = first;
     j.answered = 1;
     list->gone = (unsigned char *)calloc((size_t)first->agents_count + 1, 1);
-    return list->gone == NULL || jobs_add(list, &j, first->size) == NULL ? PHX_ENOMEM : 0;
+    list->ready = (unsigned char *)calloc((size_t)first->agents_count + 1, 1);
+    if (list->gone == NULL || list->ready == NULL || jobs_add(list, &j, first->size) == NULL)
+        return PHX_ENOMEM;
+    return 0;
 }
 
 void la_jobs_free(struct launch_jobs *list)
@@ -112,6 +115,7 @@ void la_jobs_free(struct launch_jobs *list)
         job_free(j);
     }
     free(list->gone);
+    free(list->ready);
     memset(list, 0, sizeof *list);
 }
 
@@ -122,6 +126,63 @@ struct launch_job *la_jobs_find(const struct launch_jobs *list, uint32_t number)
     while (j != NULL && j->number != number)
         j = j->next;
     return j;
+}
+
+void la_jobs_ready(struct launch_jobs *list, uint32_t agent)
+{
+    if (agent >= list->first->job->agents_count || list->ready[agent])
+        return;
+    list->ready[agent] = 1;
+    list->first->ready_count++;
+}
+
+void la_jobs_gone(struct launch_jobs *list, uint32_t agent)
+{
+    if (agent >= list->first->job->agents_count)
+        return;
+    list->gone[agent] = 1;
+    la_jobs_ready(list, agent);
+}
+
+static uint32_t jobs_level(const struct la_job *job, uint32_t agent)
+{
+    uint32_t at = 0, level = 0;
+
+    while (at != agent) { /* the children of one follow it */
+        uint32_t child = at + 1;
+        while (child + job->agents[child].subtree <= agent)
+            child += job->agents[child].subtree;
+        at = child;
+        level++;
+    }
+    return level < LA_LEVELS ? level : LA_LEVELS - 1;
+}
+
+void la_jobs_stats(struct launch_jobs *list, uint32_t agent, uint32_t asked, uint32_t here)
+{
+    uint32_t level;
+
+    if (agent >= list->first->job->agents_count)
+        return;
+    level = jobs_level(list->first->job, agent);
+    list->asked[level] += asked;
+    list->here[level] += here;
+    list->told++;
+}
+
+void la_jobs_say(const struct launch_jobs *list, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "keys found where they were asked for:");
+    size_t head = used;
+    int level;
+
+    for (level = 0; level < LA_LEVELS && used + 80 < size; level++)
+        if (list->asked[level] > 0)
+            used += (size_t)snprintf(out + used, size - used, "%s level %d: %llu of %llu",
+                                     used > head ? "," : "", level, (unsigned long long)list->here[level],
+                                     (unsigned long long)list->asked[level]);
+    if (used == head)
+        snprintf(out, size, "no key was asked for");
 }
 
 void la_jobs_over(struct launch_jobs *list, struct launch_job *j)
@@ -179,6 +240,8 @@ static int jobs_make(struct launch_jobs *list, struct launch_job *j, const struc
         return err;
     jobs_identify(list, &j->own);
     err = jobs_name(&j->own);
+    if (err == 0)
+        err = la_job_index(&j->own);
     if (err == 0)
         err = la_spawn_put_job(&j->own, asker->job->kvsname, s->preput, out, size);
     added = err == 0 ? jobs_add(list, j, j->own.size) : NULL;

@@ -72,7 +72,7 @@ struct la_local {
     uint64_t now, go_at;
     int flushing; /* events are being handed to the tree */
     int signals_fd, node_ready;
-    int ending, orphan, over, killed;
+    int ending, orphan, over, killed, said_stats;
     struct la_names *names; /* the launcher's; NULL until the first question */
 };
 
@@ -118,6 +118,7 @@ int la_agent_make_node(struct la_local *l);
 
 /* agent_join.c */
 int la_agent_listen(struct la_local *l);
+int la_agent_listen_ranks(struct la_local *l); /* fills job->hub */
 int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out);
 int la_agent_take_ancestors(struct la_local *l, const unsigned char *data, size_t size);
 void la_agent_seek(struct la_local *l);

@@ -473,6 +473,7 @@ static void fill_settings(struct work *w)
     w->o->timeout_us = or_else(a->timeout_us, 0);
     w->o->json = a->json;
     w->o->job.copy = a->copy;
+    job->ftmpi = a->ftmpi;
 }
 
 static void add_warning(struct work *w, const char *line)

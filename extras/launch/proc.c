@@ -259,7 +259,7 @@ static int guard_tell(const struct la_procs *p, pid_t pid, enum proc_what what)
     ssize_t n;
 
     w.pid = (int32_t)pid;
-    w.what = what;
+    w.what = (int32_t)what;
     do
         n = write(p->guard_fd, &w, sizeof w);
     while (n < 0 && errno == EINTR);

@@ -29,6 +29,7 @@
 #define RANKS_ANSWERS ((size_t)1 << 20)    /* a client that reads no answers may ask no more */
 #define RANKS_LAST_READS 64
 #define RANKS_ACCEPTS 64
+#define RANKS_PORT_US ((uint64_t)20000)    /* then descriptors may be free again */
 #define RANKS_INPUT ((size_t)64 * 1024)
 
 struct ranks_proc;
@@ -79,6 +80,7 @@ struct la_ranks {
     int null_fd, listener, port, spawned, ending;
     uint32_t paused; /* streams that wait for room */
     uint64_t now, kill_at, linger; /* UINT64_MAX: never */
+    uint64_t port_again;           /* there were no descriptors; the same */
     unsigned char *scratch;
 };
 
@@ -289,8 +291,10 @@ static void port_on(void *ctx, int fd, int events)
         if (conn_new(r, stream, r->job->pmi == LA_PMI_PMGR ? LA_PROTO_PMGR : LA_PROTO_PMI_PORT) == NULL)
             close(stream);
     }
-    if (stream < 0 && (errno == EMFILE || errno == ENFILE)) /* it would be ready again at once */
+    if (stream < 0 && (errno == EMFILE || errno == ENFILE)) { /* it would be ready again at once */
         la_watch_set(r->watch, fd, 0);
+        r->port_again = r->now + RANKS_PORT_US;
+    }
 }
 
 /* On loopback only: nobody proves anything there. */
@@ -620,6 +624,7 @@ static void close_if(int fd)
 /* The ends of a process's streams: ours and its. */
 struct ranks_fds {
     int in[2], out[2], err[2], pmi[2]; /* [0] for reading, [1] for writing; pmi: [0] ours */
+    int key[2];                        /* --ftmpi: [0] is the process's, who reads the key from it */
 };
 
 static void fds_close(struct ranks_fds *f)
@@ -631,10 +636,21 @@ static void fds_close(struct ranks_fds *f)
         close_if(f->out[i]);
         close_if(f->err[i]);
         close_if(f->pmi[i]);
+        close_if(f->key[i]);
     }
 }
 
-static int fds_open(struct ranks_fds *f, int input)
+/* The environment of a process can be read by others, a pipe that it has inherited cannot. */
+static int fds_open_key(struct ranks_fds *f, const struct la_job *job)
+{
+    int err = la_pipe(f->key);
+
+    if (err == 0 && write(f->key[1], job->key, sizeof job->key) != (ssize_t)sizeof job->key)
+        err = EIO;
+    return err;
+}
+
+static int fds_open(struct ranks_fds *f, int input, const struct la_job *job)
 {
     int err;
 
@@ -646,6 +662,8 @@ static int fds_open(struct ranks_fds *f, int input)
         err = la_pipe(f->err);
     if (err == 0)
         err = la_pair(f->pmi);
+    if (err == 0 && job->ftmpi)
+        err = fds_open_key(f, job);
     if (err != 0)
         fds_close(f);
     return err;
@@ -708,6 +726,7 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     struct la_environ_own own;
     struct la_environ_rank env;
     struct la_exec x;
+    int keep[2];
 
     memset(&env, 0, sizeof env);
     env.rank = p->rank;
@@ -716,6 +735,7 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     env.fd = f->pmi[1];
     env.port = r->port;
     env.spawned = r->spawned;
+    env.key_fd = f->key[0];
     la_environ_rank(&g->env, &own, r->job, &env);
     memset(&x, 0, sizeof x);
     x.path = g->path;
@@ -725,8 +745,10 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     x.fds[0] = f->in[0] >= 0 ? f->in[0] : r->null_fd;
     x.fds[1] = f->out[1];
     x.fds[2] = f->err[1];
-    x.keep = &f->pmi[1];
-    x.keep_count = 1;
+    keep[0] = f->pmi[1];
+    keep[1] = f->key[0];
+    x.keep = keep;
+    x.keep_count = f->key[0] >= 0 ? 2 : 1;
     x.guarded = 1;
     return la_proc_start(r->procs, &x, &p->pid, stage);
 }
@@ -741,7 +763,7 @@ static void proc_start(struct ranks_proc *p)
 
     if (err == 0) {
         stage = LA_EXEC_FORK;
-        err = fds_open(&f, proc_wants_input(p));
+        err = fds_open(&f, proc_wants_input(p), r->job);
         if (err == 0) {
             err = proc_take(p, &f);
             if (err == 0)
@@ -781,10 +803,11 @@ void la_ranks_step(struct la_ranks *r, uint64_t now_us)
         r->kill_at = UINT64_MAX - 1;
         la_ranks_signal(r, SIGKILL);
     }
-    if (r->closing > 0) {
+    if (r->closing > 0)
         conn_bury(r);
-        if (r->listener >= 0) /* a descriptor is free again */
-            la_watch_set(r->watch, r->listener, LA_READ);
+    if (r->port_again <= now_us) {
+        r->port_again = UINT64_MAX;
+        la_watch_set(r->watch, r->listener, LA_READ);
     }
 }
 
@@ -797,6 +820,8 @@ uint64_t la_ranks_deadline(const struct la_ranks *r)
 {
     if (r->closing > 0 || (r->next < r->count && !r->ending))
         return 0;
+    if (r->port_again < r->linger)
+        return r->port_again < r->kill_at ? r->port_again : r->kill_at;
     return r->linger < r->kill_at ? r->linger : r->kill_at;
 }
 
@@ -890,7 +915,7 @@ int la_ranks_new(struct la_ranks **out, const struct la_job *job, uint32_t numbe
     r->ops = *ops;
     r->spawned = spawner != NULL;
     r->listener = r->null_fd = -1;
-    r->kill_at = r->linger = UINT64_MAX;
+    r->kill_at = r->linger = r->port_again = UINT64_MAX;
     err = ranks_list(r);
     if (err == 0)
         err = ranks_engine(r, spawner);

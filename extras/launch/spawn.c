@@ -315,6 +315,7 @@ static int fill_settings(struct la_job *out, const struct la_job *running)
     own.programs = out->programs;
     own.programs_count = out->programs_count;
     own.agents = NULL;
+    own.where = NULL;
     own.agents_count = 0;
     own.id = 0;
     memcpy(own.key, zero.key, sizeof own.key);

@@ -11,6 +11,8 @@ run -n 4 "$work/p_coll"
 same "$status" 0 'large ones'
 FTMPI_TCP=1 run -n 3 "$work/p_coll" small
 same "$status" 0 'over TCP'
+ASAN_OPTIONS=detect_leaks=1 run -n 3 "$work/p_coll" small
+same "$status" 0 'nothing is left in memory'
 
 # The rank's host and site are worked out by a shell that then becomes the program.
 walls() { # ranks, host, site: sums of $FTMPI_RANK

@@ -12,7 +12,7 @@
 #include "request.h"
 #include "type.h"
 
-#define ENGINES_MOST 8
+#define ENGINES_MOST 12
 
 struct engines {
     int count;

@@ -133,6 +133,11 @@ static void test_constructors(void)
     t = mixed_type();
     facts(t, (int)(sizeof(double) + 1 + 3 * sizeof(int)), 0, sizeof(struct mixed), "struct");
     MPI_Type_free(&t);
+    marks[0] = 10;
+    MPI_Type_struct(1, ones, marks, types, &t);
+    facts(t, 0, 10, 0, "a marker alone");
+    MPI_Type_free(&t);
+    marks[0] = -8;
     MPI_Type_contiguous(0, MPI_INT, &t);
     facts(t, 0, 0, 0, "nothing");
     MPI_Type_free(&t);
@@ -292,6 +297,22 @@ static void test_errors(void)
     ok(MPI_Type_free(&t) == MPI_ERR_TYPE && MPI_Type_commit(&t) == MPI_ERR_TYPE, "null");
 }
 
+/* Types of more bytes than an int counts. */
+static void test_large(void)
+{
+    MPI_Datatype g, t;
+    int size = -1, one = 1, far = 1 << 30;
+
+    MPI_Type_contiguous(1 << 30, MPI_DOUBLE, &g);
+    MPI_Type_size(g, &size);
+    ok(size == MPI_UNDEFINED, "its size does not fit");
+    MPI_Type_vector(2, 1, 2, g, &t);
+    true_facts(t, 0, ((MPI_Aint)3 << 33), "two of 8 GiB");
+    MPI_Type_free(&t);
+    ok(MPI_Type_indexed(1, &one, &far, g, &t) == MPI_ERR_ARG, "beyond all memory");
+    MPI_Type_free(&g);
+}
+
 /* A request keeps the type that was freed. */
 static void test_freed(void)
 {
@@ -321,6 +342,7 @@ int main(int argc, char **argv)
     test_elements();
     test_pack();
     test_errors();
+    test_large();
     test_freed();
     return check_end("datatypes");
 }

@@ -1,6 +1,6 @@
 /* t_bounds.c - what a receiver that does not receive has to keep, and what is copied of large messages.
  *
- * Goal: the memory of a receiver is bounded by its senders' budgets whatever they send; nothing is lost by it.
+ * Goal: the memory of a receiver is bounded by its senders' budgets, and nothing is lost by it.
  * Large messages are not copied by the library. Method: engines in one process; one floods another, which
  * steps and receives nothing until the flood has come to a stop, and then everything. The allocator counts.
  */
@@ -85,12 +85,13 @@ static int receive_all(int size)
     return bad;
 }
 
-static void test_flood(int size, int mode, const char *name)
+static void test_flood(int size, int mode, int ring, const char *name)
 {
     struct ftm_config how;
     size_t before, after;
 
     memset(&how, 0, sizeof how);
+    how.ring = ring;
     world.done = 0;
     if (!engines_begin(&world.s, 2, &how))
         return;
@@ -151,10 +152,11 @@ static void test_copies(void)
 
 int main(void)
 {
-    test_flood(8, FTM_STANDARD, "8 bytes, eager");
-    test_flood(0, FTM_STANDARD, "up to 2,000 bytes, eager");
-    test_flood(8, FTM_SYNCHRONOUS, "8 bytes, synchronous");
-    test_flood(0, -1, "mixed");
+    test_flood(8, FTM_STANDARD, 0, "8 bytes, eager");
+    test_flood(0, FTM_STANDARD, 0, "up to 2,000 bytes, eager");
+    test_flood(8, FTM_SYNCHRONOUS, 0, "8 bytes, synchronous");
+    test_flood(0, -1, 0, "mixed");
+    test_flood(0, -1, 1, "mixed, by a ring");
     test_copies();
     return test_end();
 }

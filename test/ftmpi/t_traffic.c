@@ -94,7 +94,8 @@ static void receive_at(int at, int source, int tag, size_t room)
     v->data = malloc(room);
     v->got = -1;
     v->wrong = 0;
-    err = ftm_recv_start(e, &v->r, e->world, 0, v->data, room, engines_type(&run.s, at, MPI_BYTE), source, tag);
+    err = ftm_recv_start(e, &v->r, e->world, 0, v->data, room, engines_type(&run.s, at, MPI_BYTE), source,
+                         tag);
     check(err == 0, "a receive starts");
     run.receiveds++;
 }
@@ -128,7 +129,8 @@ static void look_at(struct received *v)
     v->got = which;
     v->wrong = m->got_by != -1 || m->to != v->at || m->bytes != r->status.bytes || r->error != 0
         || r->status.source != m->from || r->status.tag != m->tag
-        || (v->source != MPI_ANY_SOURCE && v->source != m->from) || (v->tag != MPI_ANY_TAG && v->tag != m->tag);
+        || (v->source != MPI_ANY_SOURCE && v->source != m->from)
+        || (v->tag != MPI_ANY_TAG && v->tag != m->tag);
     for (i = 4; i < m->bytes; i++)
         v->wrong |= v->data[i] != (unsigned char)(which + (int)i * 7);
     m->got_by = (int)(v - run.received);
@@ -184,8 +186,8 @@ static int fits(const struct received *v, const struct sent *m)
         && (v->tag == MPI_ANY_TAG || v->tag == m->tag);
 }
 
-/* Of two messages of one sender to one receiver, the later one was not taken by a receive that could have taken
- * the earlier one, unless that had been taken by a receive posted before. */
+/* Of two messages of one sender to one receiver, the later one was not taken by a receive that could have
+ * taken the earlier one, unless that had been taken by a receive posted before. */
 static int overtaken(void)
 {
     int a, b, count = 0;
@@ -202,8 +204,8 @@ static int overtaken(void)
     return count;
 }
 
-/* Of two receives the later one took no message that the earlier one could have taken, unless that got one: and
- * of the same sender only an earlier one. A receive that was cancelled may have been gone. */
+/* Of two receives the later one took no message that the earlier one could have taken, unless that got one:
+ * and of the same sender only an earlier one. A receive that was cancelled may have been gone. */
 static int passed_by(void)
 {
     int a, b, count = 0;
@@ -325,8 +327,13 @@ int main(void)
     memset(&how, 0, sizeof how);
     for (ranks = 1; ranks <= RANKS_MOST; ranks++)
         many_runs(ranks, &how, "all eager");
+    how.ring = 1;
+    many_runs(2, &how, "rings");
+    many_runs(5, &how, "rings of five");
     how.eager_limit = 200;
     how.piece = 1000;
+    many_runs(3, &how, "rings, and rendezvous");
+    how.ring = 0;
     many_runs(2, &how, "rendezvous above 200 bytes, in pieces of 1,000");
     how.eager_budget = 4000;
     many_runs(3, &how, "a budget of 4,000 bytes");

@@ -103,7 +103,7 @@ static void crossings(const struct world *w, int *sites, int *hosts)
         }
 }
 
-/* Goal: over S sites and H hosts a tree has S - 1 edges between sites and H - 1 between hosts, for every root.
+/* Goal: over S sites and H hosts a tree has S - 1 edges between sites and H - 1 between hosts, for each root.
  * Method: random places, 1 to 60 members. */
 static void test_walls(void)
 {

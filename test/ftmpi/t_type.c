@@ -21,7 +21,7 @@ struct model {
     struct entry *entry;
     int entries;
     long lb, ub;
-    int any, has_lb, has_ub, align;
+    int any, any_data, has_lb, has_ub, align;
 };
 
 /* A type and what the model says of it. */
@@ -86,10 +86,11 @@ static int model_copy(struct model *m, const struct model *from, long at, long m
         marks[1] = at + from->ub;
     m->has_lb |= from->has_lb;
     m->has_ub |= from->has_ub;
-    if (!m->any || at + from->lb < m->lb)
+    if (from->entries > 0 && (!m->any_data || at + from->lb < m->lb))
         m->lb = at + from->lb;
-    if (!m->any || at + from->ub > m->ub)
+    if (from->entries > 0 && (!m->any_data || at + from->ub > m->ub))
         m->ub = at + from->ub;
+    m->any_data |= from->entries > 0;
     m->any = 1;
     m->align = from->align > m->align ? from->align : m->align;
     return 1;

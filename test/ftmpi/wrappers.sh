@@ -39,7 +39,8 @@ $wrapper $flags "$work/missing.c" > "$work/out" 2> "$work/err"
 ok $? 'the compiler'\''s failure is ours'
 
 if command -v c++ > /dev/null; then
-    FTMPI_CXX="c++ $flags" "$folder/ftmpicxx" "$work/hello.cpp" -o "$work/hellocpp" > "$work/out" 2> "$work/err"
+    FTMPI_CXX="c++ $flags" "$folder/ftmpicxx" "$work/hello.cpp" -o "$work/hellocpp" \
+        > "$work/out" 2> "$work/err"
     ok $? 'ftmpicxx'
     run -n 2 "$work/hellocpp"
     same "$(sort "$work/out" | tr '\n' ,)" '0 of 2,1 of 2,' '.. what runs'
@@ -68,7 +69,8 @@ fi
 # Two lines of shell. A port that somebody has by chance is a failure of this test alone.
 port=$((20000 + $$ % 20000))
 for rank in 0 1; do
-    FTMPI_HUB=tcp://127.0.0.1:$port FTMPI_SIZE=2 FTMPI_RANK=$rank timeout 20 "$work/hello" > "$work/out.$rank" &
+    FTMPI_HUB=tcp://127.0.0.1:$port FTMPI_SIZE=2 FTMPI_RANK=$rank timeout 20 "$work/hello" \
+        > "$work/out.$rank" &
 done
 wait
 same "$(cat "$work/out.0" "$work/out.1" | tr '\n' ,)" '0 of 2,1 of 2,' 'a shell starts two ranks'

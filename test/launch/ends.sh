@@ -143,6 +143,44 @@ ok $? '.. the others run to their end, and nothing is left'
 wait $launcher
 same $? 1 '.. and the status'
 same "$(grep -c done "$work/out")" 14 '.. what orphans write gets through'
+
+# Links only where the tree has them: of 40 agents an inner one with leaves dies. Each of its neighbours loses
+# one end of a link, each leaf finds one other parent, which is two ends, and nobody dials anybody else. Then
+# there are as many links as agents that live, but one.
+ends_of_links() { # sockets of all agents but $1
+    for ends_pid in $(agents $launcher) $launcher; do
+        [ "$ends_pid" = "$1" ] || ls -l "/proc/$ends_pid/fd" 2> /dev/null
+    done | grep -c 'socket:'
+}
+has_ends() {
+    [ "$(ends_of_links 0)" -eq "$1" ]
+}
+if [ -d /proc/self/fd ]; then
+    "$PHXRUN" $fork -n 40 --hosts 'h[1-40]' --on-failure continue sleep "$mark" > "$work/out" 2> "$work/err" &
+    launcher=$!
+    soon has_ours 40
+    ok $? '40 hosts'
+    inner=$(children $launcher phxrun | while read -r pid; do
+        echo "$(children "$pid" phxrun | wc -l) $pid"
+    done | sort -n | tail -1)
+    leaves=$((${inner% *}))
+    want=$(($(ends_of_links "${inner#* }") - leaves - 1 + 2 * leaves))
+    kill -9 "${inner#* }"
+    soon has_ends $want
+    ok $? "an inner agent with $leaves leaves is killed: 39 links among 40 agents"
+    most=0 samples=0
+    while [ $samples -lt 10 ]; do
+        links=$(ends_of_links 0)
+        [ "$links" -le "$most" ] || most=$links
+        samples=$((samples + 1))
+        sleep 0.1
+    done
+    same "$most" "$want" '.. and still a second later'
+    kill "$launcher"
+    wait "$launcher"
+else
+    echo '# no /proc: how many links there are is skipped'
+fi
 run $fork -n 4 --hosts 'h[1-4]' --on-failure continue sh -c 'exit $PMI_RANK'
 same "$(grep -c 'ended with status' "$work/err")" 3 'each failure has its line'
 [ "$status" -ge 1 ] && [ "$status" -le 3 ]

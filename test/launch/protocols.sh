@@ -31,7 +31,30 @@ five='--hosts a,b,c,d,e --degree 2'
 good 'PMI-1: all get all, 3 times, 900 bytes' 10 $five "$work/pmi1" all 3 900
 good 'PMI-1: names' 10 $five "$work/pmi1" names 3
 good 'PMI-1 over a port' 10 $five --pmi port "$work/pmi1" one 2
+
+# Too few descriptors for all connections at once: who waits is taken when the output of processes ends.
+cat > "$work/late" <<END
+: > "$work/started.\$PMI_ID"
+until [ "\$(ls "$work"/started.* | wc -l)" -eq 24 ]; do sleep 0.05; done
+"$work/pmi1" one > "$work/late.out" 2>&1 &
+sleep 0.3
+exec > /dev/null 2>&1
+wait \$!
+END
+(ulimit -n 96 && run --start fork -n 24 --hosts a --pmi port sh "$work/late" && exit $status)
+same "$? $(cat "$work/err")" '0 ' 'PMI-1 over a port, and descriptors run out'
+
 good 'PMI-1 with the lazy cache' 10 $five --cache lazy "$work/pmi1" all 2 700
+run -v --start fork -n 10 $five "$work/pmi1" all
+hits() { # the sum of what was asked for equals that of what was there, or is more
+    sed -n 's/^phxrun: keys found where they were asked for://p' "$work/err" | tr ',' '\n' \
+        | awk '{ here += $3; asked += $5 } END { print here, asked }'
+}
+same "$status $(hits)" '0 110 110' '-v: all keys are found at the own agent'
+run -v --start fork -n 10 $five --cache lazy "$work/pmi1" all
+set -- $(hits)
+[ "$status" -eq 0 ] && [ "${1:-0}" -ge 100 ] && [ "${2:-0}" -gt "$1" ]
+ok $? '-v: with the lazy cache some climb'
 good 'PMI-1 above the push limit' 10 $five --push-limit 2000 "$work/pmi1" all 3 700
 good 'PMI-1 on one host' 8 --hosts a "$work/pmi1" all 2
 good 'PMI-2: all get all' 10 $five "$work/pmi2" all 3

@@ -15,7 +15,7 @@ struct trial {
 /* Four hosts, a1 to a4, with a process each. */
 static void begin(struct trial *t, int json)
 {
-    static struct la_program one = { NULL, NULL, NULL, 4 };
+    static struct la_program one = { NULL, NULL, NULL, 4, NULL };
     struct la_place_config cfg = { 0 };
     struct la_place_said said;
     struct la_hosts h = { 0 };

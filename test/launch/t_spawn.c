@@ -15,7 +15,7 @@ static char *preput[] = { (char[]){ "K" }, (char[]){ "v=w" }, NULL };
 /* A job of four ranks on a and b, with c behind the gateway g and without ranks. */
 static void begin(struct la_job *j)
 {
-    static struct la_program one = { NULL, NULL, NULL, 4 };
+    static struct la_program one = { NULL, NULL, NULL, 4, NULL };
     struct la_place_config cfg = { 0 };
     struct la_place_said said;
     struct la_hosts h = { 0 };

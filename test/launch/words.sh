@@ -71,6 +71,9 @@ run --dry-run $fork -f "$work/hosts" "$work/missing"
 same "$status" 0 'a plan starts nothing'
 grep -q '^ *agent . on g (gateway)$' "$work/out" && grep -q '^mapping (vector,(0,2,2))$' "$work/out"
 ok $? '.. and shows gateway and mapping'
+run -v $fork -n 3 --hosts a,b,c true
+same "$(sed 's/[0-9.]* s\b/T s/g' "$work/err" | tail -2 | tr '\n' ';')" \
+    'phxrun: all ran after T s, all was over after T s;phxrun: no key was asked for;' '-v: how long it took'
 run --version
 same "$status" 0 '--version'
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# python.sh - extras/python: two processes talk by name, plain and with asyncio; outcomes, casts, states, errors.
+# python.sh - extras/python: nodes talk by name, plain and with asyncio; outcomes, casts, states, errors.
 #
-# Goal: what phoenix.py's struct definitions say is what phoenix.h says, and its loop sleeps while nothing is due.
+# Goal: phoenix.py's structs are those of phoenix.h, and its loop sleeps while nothing is due.
 # Method: real nodes over loopback; each wait has a bound. Skipped where there is no python3.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -9,7 +9,8 @@ command -v python3 > /dev/null 2>&1 || { echo '1..1'; echo 'ok 1 - phoenix.py # 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
-${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$dir/libphoenix.so" phoenix.c || { echo 'not ok 1 - it compiles'; exit 1; }
+${CC:-cc} -std=c99 -O1 -fPIC -shared -o "$dir/libphoenix.so" phoenix.c \
+    || { echo 'not ok 1 - it compiles'; exit 1; }
 cp extras/python/phoenix.py "$dir/"
 cat > "$dir/sizes.c" << 'END'
 #include "phoenix.h"
@@ -34,8 +35,8 @@ def ok(good, name):
     bad += not good
     print(f"{'ok' if good else 'not ok'} {count} - {name}", flush=True)
 
-structs = (phoenix._Config, phoenix._Node, phoenix._Message, phoenix._Outgoing, phoenix._Cast, phoenix._Address,
-           phoenix._Lost)
+structs = (phoenix._Config, phoenix._Node, phoenix._Message, phoenix._Outgoing, phoenix._Cast,
+           phoenix._Address, phoenix._Lost)
 ok([ctypes.sizeof(s) for s in structs] == [int(w) for w in open(sys.argv[1]).read().split()],
    "structs are as large as those of phoenix.h")
 
@@ -59,14 +60,16 @@ m = got.pop()
 ok((m.to, m.source, m.tag, m.data, m.node) == (1, 2, 5, b"hello", b.id), "with all that belongs to it")
 ok(both(a, b, lambda: a.owner(5) == b.id) and a.owner(77) is None, "names have owners")
 ok(a.cast([(0, 2**64 - 1)], b"all", source=1) == 2 and both(a, b, lambda: len(got) == 2), "a cast")
-ok([n.label for n in a.nodes()] == ["a", "b"] and seen[0].label == "b" and seen[0].state == phoenix.OK, "nodes")
+ok([n.label for n in a.nodes()] == ["a", "b"] and seen[0].label == "b" and seen[0].state == phoenix.OK,
+   "nodes")
 ok("state: ok" in a.explain(b.id) and '"label":"b"' in a.dump(), "explain, dump")
 big = bytes(range(256)) * 20000
 got.clear()
 a.send(3, big, source=1)
 ok(both(a, b, lambda: got) and got[0].data == big, "5 MB")
 for call, name in ((lambda: a.join("frog"), "a bad address"), (lambda: a.assume(5, 4), "a bad range"),
-                   (lambda: phoenix.Node(key=b"short"), "a short key"), (lambda: a.send(9, b"x" * 2**25), "too big")):
+                   (lambda: phoenix.Node(key=b"short"), "a short key"),
+                   (lambda: a.send(9, b"x" * 2**25), "too big")):
     try:
         call()
         ok(False, name)

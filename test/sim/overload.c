@@ -91,8 +91,8 @@ static void first_words(struct sim *s, uint32_t sharing)
     figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
     bar(s, "first_words relayed frames per message", (double)sum.relayed / pairs, 2);
     figure(s, "first_words looks per message", (double)sum.looks / pairs);
-    figure(s, "first_words retransmitted frames per message", (double)sum.retransmitted / pairs);
-    figure(s, "first_words links lost", (double)sum.lost);
+    bar(s, "first_words retransmitted frames per message", (double)sum.retransmitted / pairs, 0.01);
+    bar(s, "first_words links lost", (double)sum.lost, 0);
     (void)settle(s, 3 * SECOND, 5 * MINUTE);
     sum = words_sum(s);
     figure(s, "first_words quiet after s", (double)now_us(s) / 1e6 - 0.1);
@@ -113,6 +113,66 @@ void tell_words_10(struct sim *s)
 void tell_words_200(struct sim *s)
 {
     first_words(s, 200);
+}
+
+#define KILLED_MOST 1000u
+
+static struct {
+    uint8_t heard[KILLED_MOST][KILLED_MOST]; /* by host, and who sent */
+    uint64_t come, twice;                    /* between those that live to the end: all but host 0 */
+} killed;
+
+static void killed_message(phx *p, const struct phx_message *m, void *user)
+{
+    struct sim_node *n = user;
+    uint32_t from = (uint32_t)m->from / 10u;
+
+    (void)p;
+    if (from == 0 || n->host == 0 || from >= KILLED_MOST)
+        return;
+    killed.twice += killed.heard[n->host][from];
+    killed.come += !killed.heard[n->host][from];
+    killed.heard[n->host][from] = 1;
+}
+
+static int killed_half(struct sim *s)
+{
+    return killed.come >= (uint64_t)(s->o.nodes - 1) * (s->o.nodes - 2) / 2;
+}
+
+static int killed_all(struct sim *s)
+{
+    return killed.come == (uint64_t)(s->o.nodes - 1) * (s->o.nodes - 2);
+}
+
+/* Three hubs are known to all, and the first is killed in the middle: all that the others say comes, once. */
+void tell_words_killed(struct sim *s)
+{
+    uint32_t n = s->o.nodes, i;
+    uint64_t begin, died;
+
+    memset(&killed, 0, sizeof killed);
+    s->names = 1;
+    s->cfg.on_message = killed_message;
+    add(s, n, 0, 0);
+    for (i = 0; i < n; i++)
+        world_core(s->w, i, i % ((n + 9) / 10));
+    start_all(s);
+    run_for(s, 100 * MS);
+    begin = now_us(s);
+    for (i = 0; i < 3; i++)
+        join_all(s, i);
+    for (i = 0; i < n && !s->w->failed; i++)
+        say_first(s, i);
+    wait_until(s, killed_half, MINUTE);
+    died = now_us(s);
+    crash(s, 0);
+    wait_until(s, killed_all, MINUTE);
+    figure(s, "words_killed died after s", (double)(died - begin) / 1e6);
+    bar(s, "words_killed all the rest has come after s", (double)(now_us(s) - begin) / 1e6, 10);
+    (void)settle(s, 3 * SECOND, MINUTE);
+    bar(s, "words_killed words that came twice", (double)killed.twice, 0);
+    wait_until(s, all_well, MINUTE);
 }
 
 /* ---- Starved is not dead --------------------------------------------------------------------- */

@@ -178,11 +178,14 @@ bars() {
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
     full words_200 400 EVERY=1000000
+    full words_killed 64
+    full words_killed 400 EVERY=1000000
     full strangers 15
     full full_hub 60
     full full_accepts 60
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
+    { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
@@ -283,6 +286,7 @@ routing() {
     sim SCENARIO=words_1 NODES=32
     sim SCENARIO=words_10 NODES=32
     sim SCENARIO=words_200 NODES=64
+    sim SCENARIO=words_killed NODES=48
     sim SCENARIO=strangers NODES=15
     sim SCENARIO=full_hub NODES=60
     sim SCENARIO=full_accepts NODES=60

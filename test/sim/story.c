@@ -493,6 +493,8 @@ const struct story stories[] = {
     { "crushed", "one of twenty overloads for a minute", 12, 3, 64, tell_crushed, crushed_world },
     { "words_1", "all join and speak to all at once", 64, 3, 1000, tell_words_1, overload_world },
     { "words_10", "the same, ten on each core", 64, 3, 1000, tell_words_10, overload_world },
+    { "words_killed", "three hubs are known, and one dies meanwhile", 64, 8, 1000, tell_words_killed,
+      overload_world },
     { "words_200", "the same, 200 on each core", 64, 3, 1000, tell_words_200, overload_world },
     { "strangers", "a silent crowd at a hub with few descriptors", 15, 6, 64, tell_strangers, NULL },
     { "full_hub", "all name one hub that has few descriptors", 60, 42, 512, tell_full_hub, NULL },

@@ -12,6 +12,7 @@
 #include "flight.h"
 #include "op.h"
 #include "request.h"
+#include "ring.h"
 #include "schedule.h"
 #include "start.h"
 #include "type.h"
@@ -215,6 +216,31 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
     ftm_proc_writable(user, to);
 }
 
+/* A node that loses the arbiter's is cut off, or the launcher has died: either way it cannot go on for
+ * long. */
+static void engine_on_node(phx *p, const struct phx_node *node, void *user)
+{
+    struct ftm *e = user;
+    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0].name;
+
+    if (!e->start.known)
+        e->start.known = phx_owner(p, name, &e->start.where) == 0;
+    if (!e->start.known || e->config.cut_us == 0 || memcmp(&node->id, &e->start.where, sizeof node->id) != 0)
+        return;
+    if (node->state < PHX_NODE_UNREACHABLE)
+        e->start.cut_at = 0;
+    else if (e->start.cut_at == 0)
+        e->start.cut_at = e->now + e->config.cut_us;
+}
+
+static void engine_check_cut(struct ftm *e)
+{
+    if (e->start.cut_at != 0 && e->now >= e->start.cut_at && !e->start.finished)
+        ftm_end(e, 1, "rank %d: no way to %s for %lu s: ends", e->config.rank,
+                e->config.arbiter != 0 ? "the launcher" : "rank 0",
+                (unsigned long)(e->config.cut_us / 1000000));
+}
+
 static void engine_configure(struct ftm *e, struct phx_config *cfg)
 {
     phx_config_init(cfg);
@@ -233,30 +259,42 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->on_begin = engine_on_begin;
     cfg->on_abandon = engine_on_abandon;
     cfg->on_writable = engine_on_writable;
+    cfg->on_node = engine_on_node;
     cfg->log_level = PHX_LOG_ERROR;
     cfg->alloc = e->config.alloc;
     cfg->os = e->config.os;
 }
 
 /* Addresses separated by blanks. */
+static int engine_join_one(struct ftm *e, const char *address)
+{
+    int err = PHX_EINUSE;
+
+    if (e->start.arbiter != NULL) /* ours is the hub, unless somebody listens there already */
+        err = phx_listen(e->node, address);
+    return err == PHX_EINUSE ? phx_join(e->node, address) : err;
+}
+
+/* One host name that is not known here is no harm where there is another address. */
 static int engine_join(struct ftm *e, const char *hubs)
 {
     char address[PHX_ADDRESS_TEXT];
+    int err, joined = 0, unknown = 0;
     size_t n;
-    int err = 0;
 
-    for (hubs += strspn(hubs, " "); err == 0 && *hubs != '\0'; hubs += n, hubs += strspn(hubs, " ")) {
+    for (hubs += strspn(hubs, " "); *hubs != '\0'; hubs += n, hubs += strspn(hubs, " ")) {
         n = strcspn(hubs, " ");
         if (n >= sizeof address)
             return PHX_EADDRESS;
         memcpy(address, hubs, n);
         address[n] = '\0';
-        if (e->start.arbiter != NULL) /* ours is the hub, unless somebody listens there already */
-            err = phx_listen(e->node, address);
-        if (e->start.arbiter == NULL || err == PHX_EINUSE)
-            err = phx_join(e->node, address);
+        err = engine_join_one(e, address);
+        if (err != 0 && err != PHX_ERESOLVE)
+            return err;
+        joined += err == 0;
+        unknown += err == PHX_ERESOLVE;
     }
-    return err;
+    return joined == 0 && unknown > 0 ? PHX_ERESOLVE : 0;
 }
 
 static int engine_make_node(struct ftm *e)
@@ -342,6 +380,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_table_init(&e->flights, &e->mem);
     ftm_list_init(&e->contexts.early);
     ftm_list_init(&e->bsend.segments);
+    ftm_list_init(&e->rings_in);
+    ftm_list_init(&e->rings_out);
     ftm_list_init(&e->requests);
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
@@ -350,6 +390,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
         ftm_free(e);
         return err;
     }
+    e->config.key = NULL; /* what was lent is not looked at again */
+    e->config.hubs = e->config.listen = e->config.host_name = NULL;
     *out = e;
     return 0;
 }
@@ -359,26 +401,48 @@ int ftm_ready(const struct ftm *e)
     return e->start.ready;
 }
 
-int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
+static void engine_settle(struct ftm *e)
 {
-    const struct pollfd none = { -1, 0, 0 };
-    int more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
-
-    if (e->awaited && e->node != NULL)
-        phx_step(e->node, now, &none, 0);
-    e->awaited = 0;
     ftm_proc_deliver(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
     engine_tell_end(e);
+}
+
+int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
+{
+    const struct pollfd none = { -1, 0, 0 };
+    int more;
+
+    e->now = now;
+    more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
+
+    if (e->awaited && e->node != NULL)
+        phx_step(e->node, now, &none, 0);
+    e->awaited = 0;
+    ftm_ring_look(e);
+    engine_check_cut(e);
+    engine_settle(e);
     return more > 0 || !ftm_list_is_empty(&e->local);
+}
+
+int ftm_look(struct ftm *e)
+{
+    int found = ftm_ring_look(e);
+
+    if (found || !ftm_list_is_empty(&e->owing) || !ftm_list_is_empty(&e->local))
+        engine_settle(e);
+    return found;
 }
 
 uint64_t ftm_deadline(const struct ftm *e)
 {
+    uint64_t deadline;
+
     if (!ftm_list_is_empty(&e->local) || (e->ended && !e->end_told))
         return 0;
-    return e->node != NULL ? phx_deadline(e->node) : UINT64_MAX;
+    deadline = e->node != NULL ? phx_deadline(e->node) : UINT64_MAX;
+    return e->start.cut_at != 0 && e->start.cut_at < deadline ? e->start.cut_at : deadline;
 }
 
 void ftm_close(struct ftm *e, uint64_t drain_us)
@@ -414,6 +478,7 @@ void ftm_free(struct ftm *e)
     e->ended = e->end_told = 1;
     phx_free(e->node);
     e->node = NULL;
+    ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
     ftm_comm_clear(e);

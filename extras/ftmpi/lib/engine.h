@@ -34,7 +34,9 @@ struct ftm_config {
     size_t piece;        /* bytes of each message of a rendezvous */
     unsigned asks;       /* rendezvous to one receiver that are not answered */
     uint64_t patience_us; /* how long a call looks before it sleeps */
+    uint64_t cut_us;      /* without a way to the arbiter for so long: the job is over; 0: never */
     const char *host_name; /* for people */
+    int pmi_fd;            /* of job.c: the launcher's, or 0 */
     void *user;
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
@@ -70,6 +72,9 @@ struct ftm_opening {
     int told;     /* HELLO has left */
     int ready;    /* TABLE is here */
     int finished; /* all have called MPI_Finalize */
+    struct phx_id where;  /* the arbiter's node ... */
+    int known;            /* ... which has been seen */
+    uint64_t cut_at;      /* it is too late then to find a way to it; 0: there is a way */
 };
 
 struct ftm_counters {
@@ -96,6 +101,7 @@ struct ftm {
     phx *node;                      /* NULL: a world of one */
     struct ftm_list local;          /* messages to this process itself */
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
+    struct ftm_list rings_in, rings_out; /* in use */
     struct ftm_list requests;       /* all of them */
     struct ftm_list pool;           /* requests to be used again */
     int pooled;
@@ -106,8 +112,9 @@ struct ftm {
     int end_has_line;
     char end_line[256];
     int sends;    /* that are not done */
-    int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: it must not wait for company */
-    uint64_t made_us;
+    int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
+    unsigned turns; /* of pump.c: in which something came through rings */
+    uint64_t made_us, now; /* when it was made, and stepped last */
     uint64_t row_us; /* of pump.c: when something was started last */
 };
 
@@ -119,6 +126,9 @@ int ftm_ready(const struct ftm *e);
 /* Does what is due, and then what completed requests woke: schedules run here, and so do operations that the
  * program defined, outside of phx_step. ready, n: as for phx_step. 1: step again soon; 0. */
 int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n);
+
+/* The short turn: what came through rings, and what that makes possible. 1: something came. */
+int ftm_look(struct ftm *e);
 
 /* When the next thing is due, as phx_deadline. */
 uint64_t ftm_deadline(const struct ftm *e);

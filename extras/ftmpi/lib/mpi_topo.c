@@ -354,9 +354,11 @@ static int topo_sub(struct ftm_comm *c, const int *remain, int *numbers, struct 
     struct ftm_topo *t = NULL;
 
     rc = ftm_topo_cart(ftm_this, kept, dims, periods, &t, &nodes);
-    if (rc == 0)
+    if (rc == 0 && kept == 0) /* as in MPI_Cart_create, a grid without dimensions has one process, the first */
+        rc = topo_make(c, t, 1, out);
+    else if (rc == 0)
         rc = ftm_comm_split(c, color, c->rank, out);
-    if (rc == 0)
+    if (rc == 0 && kept != 0)
         (*out)->topo = t;
     else
         ftm_topo_drop(ftm_this, t);
@@ -378,6 +380,6 @@ int FTM_CALL(Cart_sub)(MPI_Comm comm, const int *remain_dims, MPI_Comm *newcomm)
     numbers = ftm_mem_new(&ftm_this->mem, bytes);
     rc = numbers != NULL ? topo_sub(c, remain_dims, numbers, &made) : MPI_ERR_INTERN;
     ftm_mem_free(&ftm_this->mem, numbers, bytes);
-    *newcomm = rc == 0 ? made->handle : MPI_COMM_NULL;
+    *newcomm = rc == 0 && made != NULL ? made->handle : MPI_COMM_NULL;
     return rc == 0 ? MPI_SUCCESS : ftm_fail(c, rc, call, NULL, 0);
 }

@@ -4,9 +4,6 @@
 #include "mpi_call.h"
 #include "type.h"
 
-/* Beyond it the product with an int would overflow. */
-#define TYPE_EXTENT_MAX ((int64_t)1 << 31)
-
 /* Gives a new type its handle, or tells the error. */
 static int type_give(const char *call, int rc, struct ftm_type *t, MPI_Datatype *newtype)
 {
@@ -57,15 +54,13 @@ static int type_vector(const char *call, int count, int blocklength, int64_t str
 {
     struct ftm_type *old, *t = NULL;
     int rc = type_check(call, count, oldtype, newtype, &old);
-    int64_t extent;
 
     if (rc != 0 || (rc = type_check_length(call, blocklength)) != 0)
         return rc;
-    extent = in_bytes ? 1 : ftm_type_extent(old);
-    if (extent > TYPE_EXTENT_MAX || extent < -TYPE_EXTENT_MAX)
-        rc = MPI_ERR_ARG;
+    if (ftm_type_times(stride, in_bytes ? 1 : ftm_type_extent(old), &stride))
+        rc = ftm_type_vector(ftm_this, count, blocklength, stride, old, &t);
     else
-        rc = ftm_type_vector(ftm_this, count, blocklength, stride * extent, old, &t);
+        rc = MPI_ERR_ARG;
     return type_give(call, rc, t, newtype);
 }
 
@@ -125,7 +120,10 @@ static int type_from_lists(const struct type_lists *l, int64_t *places, struct f
     int i;
 
     for (i = 0; i < l->count; i++) {
-        places[i] = l->places != NULL ? l->places[i] * ftm_type_extent(l->old) : l->addresses[i];
+        if (l->places == NULL)
+            places[i] = l->addresses[i];
+        else if (!ftm_type_times(l->places[i], ftm_type_extent(l->old), &places[i]))
+            return MPI_ERR_ARG;
         if (l->types != NULL)
             types[i] = ftm_table_get(&ftm_this->handles, l->types[i], FTM_TYPE);
     }

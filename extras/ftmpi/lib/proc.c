@@ -5,6 +5,7 @@
 
 #include "engine.h"
 #include "flight.h"
+#include "ring.h"
 #include "start.h"
 
 /* A message to this process itself: it is delivered by the next step, as all others are. */
@@ -123,8 +124,27 @@ static int proc_send_local(struct ftm *e, const struct proc_local *what)
     return 0;
 }
 
+int ftm_proc_is_blocked(const struct ftm_proc *p)
+{
+    return p->blocked && !ftm_ring_is_on(p);
+}
+
 int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                   void (*release)(const void *data, size_t size, void *arg), void *arg)
+{
+    struct ftm_proc *p = &e->procs[proc];
+    int err;
+
+    if (e->node != NULL && !ftm_ring_is_on(p))
+        ftm_ring_consider(e, p);
+    if (!ftm_ring_is_on(p))
+        return ftm_proc_send_large(e, proc, from, tag, data, size, release, arg);
+    err = ftm_ring_send(e, p, from, tag, data, size);
+    return err == 0 && release != NULL ? FTM_COPIED : err;
+}
+
+int ftm_proc_send_large(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
+                        void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
     struct ftm_proc *p = &e->procs[proc];
     struct proc_local local;
@@ -145,6 +165,7 @@ int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const vo
     if (p->blocked)
         return PHX_EAGAIN;
     e->counters.sent++;
+    p->sent++;
     err = release != NULL ? phx_send_owned(e->node, p->name, from, tag, data, size, release, arg)
                           : phx_send(e->node, p->name, from, tag, data, size);
     p->blocked = err == PHX_EAGAIN;
@@ -202,7 +223,7 @@ void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size
 
 static void proc_flush_control(struct ftm *e, struct ftm_proc *p)
 {
-    while (!p->blocked && !ftm_list_is_empty(&p->control)) {
+    while (!ftm_proc_is_blocked(p) && !ftm_list_is_empty(&p->control)) {
         struct ftm_control *c = FTM_LIST_OF(p->control.next, struct ftm_control, link);
         int err = ftm_proc_send(e, p->rank, c->from, c->tag, c + 1, c->size, NULL, NULL);
 
@@ -223,7 +244,7 @@ void ftm_proc_flush(struct ftm *e)
         struct ftm_proc *p = FTM_LIST_OF(link, struct ftm_proc, owing);
 
         next = link->next;
-        if (p->blocked)
+        if (ftm_proc_is_blocked(p))
             continue;
         proc_flush_control(e, p);
         ftm_send_continue(e, p);

@@ -8,6 +8,7 @@
 #include "list.h"
 
 struct ftm;
+struct ftm_ring;
 
 struct ftm_proc {
     uint64_t name;
@@ -15,11 +16,13 @@ struct ftm_proc {
     int rank, host, site;
     size_t credit;   /* of the eager budget: bytes that may still be sent to it */
     size_t taken;    /* bytes of its eager messages that were taken and of which it was not told */
+    uint64_t sent;   /* messages that were given to Phoenix for it */
     unsigned asks;   /* that it has not answered */
     struct ftm_list owing;   /* in e->owing: something below waits to be sent */
     struct ftm_list control; /* struct ftm_control: small messages that did not leave */
     struct ftm_list queue;   /* struct ftm_request: sends that did not leave, in order */
     struct ftm_list parts;   /* struct ftm_request: matched, and not all pieces have left */
+    struct ftm_ring *ring_in, *ring_out; /* NULL: none */
     int blocked;             /* Phoenix had no room for it and will say when it has */
 };
 
@@ -47,10 +50,19 @@ struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life);
  * room, it waits and leaves later. No memory for that ends the job. */
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size);
 
-/* Gives a message to Phoenix, or to ourselves. 0, PHX_EAGAIN or another enum phx_error. release as for
- * phx_send_owned, or NULL: copied. from and tag: see wire.h. */
+/* Gives a message to Phoenix, to a ring, or to ourselves. 0, PHX_EAGAIN or another enum phx_error. release
+ * as for phx_send_owned, or NULL: copied. FTM_COPIED: it was copied all the same, and release will not be
+ * called. from and tag: see wire.h. */
+#define FTM_COPIED 1
 int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                   void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* The same, and never through a ring: for pieces that are too large for one. */
+int ftm_proc_send_large(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
+                        void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* Whether there is no use in trying to send to it now. */
+int ftm_proc_is_blocked(const struct ftm_proc *p);
 
 /* Our own `from` in a generation. */
 uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation);

@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "flight.h"
 #include "pack.h"
+#include "ring.h"
 
 /* What may be matched: a message that has just come, or one that waited. */
 struct recv_message {
@@ -45,6 +46,14 @@ static void recv_credit(struct ftm *e, int proc, size_t charged)
     p->taken &= 1023;
 }
 
+/* Through a ring data come in small pieces, so that both sides copy at the same time. */
+static uint32_t recv_piece(const struct ftm *e, int proc)
+{
+    size_t piece = e->config.piece;
+
+    return (uint32_t)(ftm_ring_comes(&e->procs[proc]) && piece > FTM_RING_PIECE ? FTM_RING_PIECE : piece);
+}
+
 static void recv_go(struct ftm *e, const struct recv_message *m, uint32_t receive, uint64_t wanted)
 {
     unsigned char bytes[FTM_GO_SIZE];
@@ -53,7 +62,7 @@ static void recv_go(struct ftm *e, const struct recv_message *m, uint32_t receiv
     go.send = m->number;
     go.receive = receive;
     go.wanted = wanted;
-    go.piece = (uint32_t)e->config.piece;
+    go.piece = recv_piece(e, m->proc);
     ftm_flight_put_go(bytes, &go);
     ftm_proc_tell(e, m->proc, FTM_WORD(FTM_GO, 0, 0, 0), bytes, sizeof bytes);
 }
@@ -103,7 +112,7 @@ static int recv_fly(struct ftm *e, struct ftm_request *r, const struct recv_mess
     r->flight.number = (uint32_t)number;
     r->flight.wanted = r->status.bytes;
     r->flight.moved = 0;
-    r->flight.piece = (uint32_t)e->config.piece;
+    r->flight.piece = recv_piece(e, m->proc);
     recv_go(e, m, r->flight.number, r->flight.wanted);
     return 0;
 }
@@ -339,7 +348,8 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
         return 0;
     ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
     r->flight.number = 0;
-    e->awaited |= a->proc->rank != e->config.rank; /* the sender's call ends when its memory is its own again */
+    /* The sender's call ends with the acknowledgement, unless its data were copied into a ring. */
+    e->awaited |= a->proc->rank != e->config.rank && r->flight.piece > FTM_RING_PIECE;
     ftm_request_done(e, r, r->error);
     return 0;
 }

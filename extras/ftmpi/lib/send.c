@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "flight.h"
 #include "pack.h"
+#include "ring.h"
 
 /* What leaves when. A send is eager if it is no longer than the limit and the receiver's budget
  * has room for it; else it asks, and goes when the receiver answers. Sends to one process leave in the
@@ -55,7 +56,11 @@ static size_t send_charge(const struct ftm_request *r)
 
 static int send_has_room(const struct ftm *e, const struct ftm_proc *p, const struct ftm_request *r)
 {
-    return r->bytes <= e->config.eager_limit && p->credit >= send_charge(r);
+    size_t most = e->config.eager_limit;
+
+    if (ftm_ring_is_on(p) && ftm_ring_most(p) < most)
+        most = ftm_ring_most(p);
+    return r->bytes <= most && p->credit >= send_charge(r);
 }
 
 static int send_eager(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
@@ -173,17 +178,28 @@ static struct send_bounce *send_bounce(struct ftm *e, struct ftm_request *r, siz
     return r->flight.bounce = b;
 }
 
+typedef int send_way(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
+                     void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* All pieces of a message go the same way, also the last, which may be small. */
+static send_way *send_owned(uint32_t piece)
+{
+    return piece > FTM_RING_PIECE ? ftm_proc_send_large : ftm_proc_send;
+}
+
 static int send_part_packed(struct ftm *e, struct ftm_request *r, uint64_t tag, size_t size)
 {
     struct send_bounce *b;
     int err;
 
-    if (e->procs[r->proc].blocked || r->flight.unreleased >= SEND_BOUNCES)
+    if (ftm_proc_is_blocked(&e->procs[r->proc]) || r->flight.unreleased >= SEND_BOUNCES)
         return PHX_EAGAIN;
     b = send_bounce(e, r, size);
     if (b == NULL)
         return PHX_ENOMEM;
-    err = ftm_proc_send(e, r->proc, ftm_proc_from(e, 0), tag, b + 1, size, send_bounced, b);
+    err = send_owned(r->flight.piece)(e, r->proc, ftm_proc_from(e, 0), tag, b + 1, size, send_bounced, b);
+    if (err == FTM_COPIED)
+        ftm_send_forget(e, r);
     if (err == 0)
         r->flight.bounce = NULL;
     return err;
@@ -209,13 +225,12 @@ static int send_part(struct ftm *e, struct ftm_request *r)
     if (f->pack != NULL)
         err = send_part_packed(e, r, tag, size);
     else
-        err = ftm_proc_send(e, r->proc, ftm_proc_from(e, 0), tag, send_block(r) + f->moved, size,
-                            send_released, r);
-    if (err == 0) {
+        err = send_owned(f->piece)(e, r->proc, ftm_proc_from(e, 0), tag, send_block(r) + f->moved, size,
+                                   send_released, r);
+    if (err == PHX_OK || err == FTM_COPIED)
         f->moved += size;
-        f->unreleased++;
-    }
-    return err;
+    f->unreleased += err == PHX_OK;
+    return err < 0 ? err : 0;
 }
 
 /* As many pieces as may leave. The request is in p->parts until all have. */
@@ -225,11 +240,13 @@ static void send_parts(struct ftm *e, struct ftm_request *r)
 
     while (err == 0 && r->flight.moved < r->flight.wanted)
         err = send_part(e, r);
-    if (err == 0)
+    if (err == 0) {
         ftm_list_remove(&r->link);
-    else if (err != PHX_EAGAIN)
+        send_check_end(r);
+    } else if (err != PHX_EAGAIN) {
         ftm_end(e, 1, "rank %d: cannot send %lu bytes to rank %d: %s", e->config.rank,
                 (unsigned long)r->bytes, r->proc, phx_strerror(err));
+    }
 }
 
 void ftm_send_continue(struct ftm *e, struct ftm_proc *p)
@@ -238,11 +255,11 @@ void ftm_send_continue(struct ftm *e, struct ftm_proc *p)
     struct ftm_request *r;
     int err = 0;
 
-    for (link = p->parts.next; link != &p->parts && !p->blocked; link = next) {
+    for (link = p->parts.next; link != &p->parts && !ftm_proc_is_blocked(p); link = next) {
         next = link->next;
         send_parts(e, FTM_LIST_OF(link, struct ftm_request, link));
     }
-    while (err == 0 && !p->blocked && !ftm_list_is_empty(&p->queue)) {
+    while (err == 0 && !ftm_proc_is_blocked(p) && !ftm_list_is_empty(&p->queue)) {
         r = FTM_LIST_OF(p->queue.next, struct ftm_request, link);
         ftm_list_remove(&r->link);
         err = send_try(e, p, r);

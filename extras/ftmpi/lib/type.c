@@ -18,7 +18,7 @@
 struct type_build {
     struct ftm *e;
     struct ftm_type *t;
-    int any, any_data;
+    int any; /* data */
     int64_t mark_lb, mark_ub;
 };
 
@@ -27,8 +27,7 @@ static int type_is_far(int64_t a)
     return a > TYPE_FAR || a < -TYPE_FAR;
 }
 
-/* 1: *out = a * b, and it is not far. */
-static int type_times(int64_t a, int64_t b, int64_t *out)
+int ftm_type_times(int64_t a, int64_t b, int64_t *out)
 {
     *out = 0;
     if (a == 0 || b == 0)
@@ -190,7 +189,8 @@ static void type_high(int known, int64_t *bound, int64_t value)
         *bound = value;
 }
 
-/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. */
+/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. A marker says nothing about
+ * the other bound, which is 0 where there are no data. */
 static void type_widen(struct type_build *b, const struct ftm_type *child, int64_t low, int64_t high)
 {
     struct ftm_type *t = b->t;
@@ -203,14 +203,13 @@ static void type_widen(struct type_build *b, const struct ftm_type *child, int64
         type_high(t->has_ub, &b->mark_ub, high + child->ub);
         t->has_ub = 1;
     }
+    if (child->size == 0)
+        return;
     type_low(b->any, &t->lb, low + child->lb);
     type_high(b->any, &t->ub, high + child->ub);
+    type_low(b->any, &t->true_lb, low + child->true_lb);
+    type_high(b->any, &t->true_ub, high + child->true_ub);
     b->any = 1;
-    if (child->size != 0) {
-        type_low(b->any_data, &t->true_lb, low + child->true_lb);
-        type_high(b->any_data, &t->true_ub, high + child->true_ub);
-        b->any_data = 1;
-    }
 }
 
 /* Adds child `count` times, `stride` bytes apart, the first at `at`. A child without any entry adds
@@ -225,8 +224,8 @@ static int type_add(struct type_build *b, struct ftm_type *child, int64_t at, in
         return 0;
     if (count == 1)
         stride = 0;
-    if (!type_times(count - 1, stride, &reach) || !type_times(count, child->size, &size) ||
-        !type_times(count, child->elements, &elements) || type_is_far(at) || type_is_far(at + reach))
+    if (!ftm_type_times(count - 1, stride, &reach) || !ftm_type_times(count, child->size, &size) ||
+        !ftm_type_times(count, child->elements, &elements) || type_is_far(at) || type_is_far(at + reach))
         return MPI_ERR_ARG;
     type_widen(b, child, reach < 0 ? at + reach : at, reach > 0 ? at + reach : at);
     t->size += size;

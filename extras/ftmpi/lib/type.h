@@ -82,6 +82,9 @@ void ftm_type_fold(struct ftm_type *t, int64_t at, int64_t count, int64_t stride
 /* 1: count elements are one block of count * size bytes, which begins at buffer + true_lb. */
 int ftm_type_is_block(const struct ftm_type *t, uint64_t count);
 
+/* 1: *out = a * b, and it is no further than a type can reach. */
+int ftm_type_times(int64_t a, int64_t b, int64_t *out);
+
 /* How many basic types the first bytes of a message are, -1: the last one is not whole. */
 int64_t ftm_type_elements(const struct ftm_type *t, uint64_t bytes);
 
