@@ -137,8 +137,8 @@ PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t byt
 /* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* Something is under way from now on. */
-PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t now);
+/* An ack must come within o->rto, of which so much is over. */
+PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
 /* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
 /* A block with the question; NULL: no memory. */
