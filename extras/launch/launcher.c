@@ -806,9 +806,13 @@ static const char *launch_ftmpi_host(void *ctx, uint32_t rank)
     return launch_host(((struct launcher *)ctx)->jobs.first, rank);
 }
 
+/* Of an MPI program nobody can go on alone, whatever was asked for. */
 static void launch_ftmpi_fail(void *ctx, int code, const char *line)
 {
-    launch_fail((struct launcher *)ctx, code, line);
+    struct launcher *la = (struct launcher *)ctx;
+
+    la->job->go_on = la->job->each = 0;
+    launch_fail(la, code, line);
 }
 
 static void launch_ftmpi_say(void *ctx, int code, const char *line)

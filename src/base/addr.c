@@ -20,9 +20,12 @@
  *      v4      4   4 bytes     u16 port
  *      v6      6   16 bytes    u16 port
  *
- * No call here asks the system anything. inet_pton would do for a part of it, but systems disagree about
- * leading zeroes and "::" for a single group, and a simulated node must read what a real one reads. */
+ * No call here asks the system anything: inet_pton only reads. Printing is done here, since systems disagree
+ * about "::" for a single group and about addresses that begin with zeroes. */
 #include "base/addr.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
 
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ADDR_TLS 16
@@ -43,98 +46,13 @@ PHX__COLD static int addr_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
-PHX__COLD static int addr_parse_v4(const char *s, uint8_t ip[4])
-{
-    int i, digits, value;
-
-    for (i = 0; i < 4; i++) {
-        if (i > 0 && *s++ != '.')
-            return 0;
-        value = 0;
-        for (digits = 0; digits < 3 && addr_is_decimal(*s); digits++, s++)
-            value = value * 10 + (*s - '0');
-        if (digits == 0 || value > 255 || (digits > 1 && s[-digits] == '0'))
-            return 0;
-        ip[i] = (uint8_t)value;
-    }
-    return *s == '\0';
-}
-
-/* One to four hexadecimal digits. Returns what follows them, or NULL. */
-PHX__COLD static const char *addr_parse_group(const char *s, uint8_t out[2])
-{
-    int digits, value = 0;
-
-    for (digits = 0; digits < 4 && addr_hex(*s) >= 0; digits++, s++)
-        value = value << 4 | addr_hex(*s);
-    out[0] = (uint8_t)(value >> 8);
-    out[1] = (uint8_t)value;
-    return digits == 0 ? NULL : s;
-}
-
-/* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
-PHX__COLD static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
-{
-    if (*s == '\0')
-        return s;
-    if (*s++ != ':')
-        return NULL;
-    if (*s != ':')
-        return *s == '\0' ? NULL : s; /* a single colon must be followed by something */
-    if (*gap != SIZE_MAX)
-        return NULL; /* a second "::" would be ambiguous */
-    *gap = n;
-    return s + 1;
-}
-
-/* The groups are collected without the gap and pulled apart there at the end:
- *
- *      1:2::7:8     got = 1 2 7 8, n = 8 bytes, gap = 4     ip = 1 2 0 0 0 0 7 8
- *
- * 1, or 0 and ip is untouched. */
-PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
-{
-    uint8_t got[16];
-    size_t n = 0, gap = SIZE_MAX; /* SIZE_MAX: no "::" so far */
-
-    if (s[0] == ':' && s[1] == ':') {
-        gap = 0;
-        s += 2;
-    }
-    while (*s != '\0') {
-        if (n == 16)
-            return 0;
-        /* A dotted quad may stand in for the last two groups. */
-        if (strchr(s, ':') == NULL && strchr(s, '.') != NULL) {
-            if (n > 12 || !addr_parse_v4(s, got + n))
-                return 0;
-            n += 4;
-            break;
-        }
-        if ((s = addr_parse_group(s, got + n)) == NULL)
-            return 0;
-        n += 2;
-        if ((s = addr_parse_colons(s, n, &gap)) == NULL)
-            return 0;
-    }
-    /* "::" stands for at least one group. */
-    if (gap == SIZE_MAX ? n != 16 : n > 14)
-        return 0;
-    gap = PHX__MIN(gap, n);
-    memset(ip, 0, 16);
-    memcpy(ip, got, gap);
-    memcpy(ip + 16 - (n - gap), got + gap, n - gap);
-    return 1;
-}
-
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
     struct phx_address a = { .family = strchr(host, ':') != NULL ? PHX_IPV6 : PHX_IPV4 };
 
-    if (!(a.family == PHX_IPV6 ? addr_parse_v6(host, a.ip) : addr_parse_v4(host, a.ip)))
+    if (inet_pton(a.family == PHX_IPV6 ? AF_INET6 : AF_INET, host, a.ip) != 1)
         return PHX_EADDRESS;
     *out = a;
     return 0;
@@ -218,7 +136,7 @@ PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
     if (*port != ':' || !addr_parse_port(port + 1, &out->port))
         return PHX_EADDRESS;
     memcpy(out->host, host, (size_t)(end - host)); /* the rest is zero already */
-    if (bracket ? !addr_parse_v6(out->host, ip) : !addr_host_is_good(out->host))
+    if (bracket ? inet_pton(AF_INET6, out->host, ip) != 1 : !addr_host_is_good(out->host))
         return PHX_EADDRESS;
     out->family = PHX_IPV4;
     return 0;

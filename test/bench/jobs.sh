@@ -158,4 +158,14 @@ for n in $nodes; do
         printf 'mesh-%s\t%s\t%s\n' "$n" "$how" "$out/baseline $how $n"
         printf 'mesh-%s\t%s-10\t%s\n' "$n" "$how" "$out/baseline $how $n 10"
     done
+    printf 'words-%s\tphx\t%s\n' "$n" "$out/words $n"
+    printf 'words-%s\tphx-tcp\t%s\n' "$n" "$out/words $n tcp"
+    printf 'words-%s\toffline\t%s\n' "$n" "$out/baseline offline $n"
+    printf 'words-sites-%s\tphx\t%s\n' "$n" "$out/words $n sites"
+    printf 'words-killed-%s\tphx\t%s\n' "$n" "$out/words $n kill"
+    printf 'words-killed-%s\toffline\t%s\n' "$n" "$out/baseline offline $n"
+    for pattern in near one barrier; do
+        printf 'words-%s-%s\tphx\t%s\n' "$pattern" "$n" "$out/words $n $pattern"
+    done
+    [ "$n" -gt 50 ] || printf 'words-65536-%s\tphx\t%s\n' "$n" "$out/words $n size=65536"
 done

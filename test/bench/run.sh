@@ -6,6 +6,7 @@
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
 #   make bench ONLY=launch     extras/launch beside mpiexec.hydra: launch.sh tells
+#   make bench ONLY=mpi        extras/ftmpi beside MPICH and Open MPI: mpi.sh tells
 #   make bench BEFORE=commit   this tree beside that commit, and no peers: before.sh tells; ROUNDS=11 MS=250
 #
 # CONGESTION: all runs in a network namespace of its own, whose loopback routes name the algorithm. So it
@@ -36,6 +37,7 @@ if [ -n "${CONGESTION-}" ] && [ -z "${BENCH_INSIDE-}" ]; then
 fi
 if [ -n "${BEFORE-}" ]; then exec sh test/bench/before.sh; fi
 if [ "${ONLY-}" = launch ]; then exec sh test/bench/launch.sh; fi
+if [ "${ONLY-}" = mpi ]; then exec sh test/bench/mpi.sh; fi
 out=build/bench
 mkdir -p "$out"
 cc=${CC:-cc}
@@ -94,6 +96,7 @@ else
     echo '# skipped: tls (Debian: libbearssl-dev)'
 fi
 $cc $flags -o "$out/mesh" test/bench/mesh.c
+$cc $flags -o "$out/words" test/bench/words.c
 $cc $flags -Wno-unused-function -o "$out/costs" test/bench/costs.c
 $cc $flags -o "$out/starved" test/bench/starved.c phoenix.c
 $cc $flags -o "$out/baseline" test/bench/baseline.c

@@ -17,6 +17,9 @@
       call colls
       call comms
       call topo
+      call graph
+      call modes
+      call groups
       call attrs
       call errs
       call MPI_ALLREDUCE(bad, all, 1, MPI_INTEGER, MPI_SUM,
@@ -408,6 +411,115 @@
       call ok(n .eq. MPI_CART, 'test')
       call MPI_COMM_FREE(d, ierr)
       call MPI_COMM_FREE(c, ierr)
+      end
+
+      subroutine graph
+      implicit none
+      include 'mpif.h'
+      integer rank, size, bad
+      common /me/ rank, size, bad
+      integer ierr, i, c, n, m, idx(64), edges(128), j2(64), e2(128)
+      integer near(2), at(1), dims(1)
+      logical wrap(1)
+      do i = 1, size
+         idx(i) = 2 * i
+         edges(2 * i - 1) = mod(i + size - 2, size)
+         edges(2 * i) = mod(i, size)
+      end do
+      call MPI_GRAPH_CREATE(MPI_COMM_WORLD, size, idx, edges, .false.,
+     &     c, ierr)
+      call MPI_GRAPHDIMS_GET(c, n, m, ierr)
+      call ok(n .eq. size .and. m .eq. 2 * size, 'graphdims')
+      call MPI_GRAPH_GET(c, n, m, j2, e2, ierr)
+      call ok(j2(size) .eq. m .and. e2(m) .eq. 0, 'graph_get')
+      call MPI_GRAPH_NEIGHBORS_COUNT(c, rank, n, ierr)
+      call MPI_GRAPH_NEIGHBORS(c, rank, 2, near, ierr)
+      call ok(n .eq. 2 .and. near(2) .eq. mod(rank + 1, size), 'near')
+      call MPI_COMM_FREE(c, ierr)
+      call MPI_GRAPH_MAP(MPI_COMM_WORLD, size, idx, edges, n, ierr)
+      call ok(n .eq. rank, 'graph_map')
+      dims(1) = size
+      wrap(1) = .true.
+      call MPI_CART_MAP(MPI_COMM_WORLD, 1, dims, wrap, n, ierr)
+      call ok(n .eq. rank, 'cart_map')
+      call MPI_CART_CREATE(MPI_COMM_WORLD, 1, dims, wrap, .true., c,
+     &     ierr)
+      call MPI_CARTDIM_GET(c, n, ierr)
+      call MPI_CART_COORDS(c, size - 1, 1, at, ierr)
+      call ok(n .eq. 1 .and. at(1) .eq. size - 1, 'coords')
+      call MPI_COMM_FREE(c, ierr)
+      end
+
+      subroutine modes
+      implicit none
+      include 'mpif.h'
+      integer ierr, i, r(7), s(7), x(7), y(7), n
+      integer buf(200)
+      do i = 1, 7
+         x(i) = 10 * i
+         y(i) = 0
+         call MPI_IRECV(y(i), 1, MPI_INTEGER, 0, i, MPI_COMM_SELF, r(i),
+     &        ierr)
+      end do
+      call MPI_BUFFER_ATTACH(buf, 800, ierr)
+      call MPI_IBSEND(x(1), 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, s(1),
+     &     ierr)
+      call MPI_ISSEND(x(2), 1, MPI_INTEGER, 0, 2, MPI_COMM_SELF, s(2),
+     &     ierr)
+      call MPI_IRSEND(x(3), 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, s(3),
+     &     ierr)
+      call MPI_SEND_INIT(x(4), 1, MPI_INTEGER, 0, 4, MPI_COMM_SELF,
+     &     s(4), ierr)
+      call MPI_BSEND_INIT(x(5), 1, MPI_INTEGER, 0, 5, MPI_COMM_SELF,
+     &     s(5), ierr)
+      call MPI_RSEND_INIT(x(6), 1, MPI_INTEGER, 0, 6, MPI_COMM_SELF,
+     &     s(6), ierr)
+      call MPI_STARTALL(3, s(4), ierr)
+      s(7) = MPI_REQUEST_NULL
+      call MPI_RSEND(x(7), 1, MPI_INTEGER, 0, 7, MPI_COMM_SELF, ierr)
+      call MPI_WAITALL(7, s, MPI_STATUSES_IGNORE, ierr)
+      call MPI_WAITALL(7, r, MPI_STATUSES_IGNORE, ierr)
+      call MPI_BUFFER_DETACH(buf, n, ierr)
+      do i = 1, 7
+         call ok(y(i) .eq. 10 * i, 'modes')
+      end do
+      do i = 4, 6
+         call MPI_REQUEST_FREE(s(i), ierr)
+      end do
+      end
+
+      subroutine groups
+      implicit none
+      include 'mpif.h'
+      integer rank, size, bad
+      common /me/ rank, size, bad
+      integer ierr, g, low, rest, u, n, zero(1), range(3,1)
+      integer half, inter, far
+      call MPI_COMM_GROUP(MPI_COMM_WORLD, g, ierr)
+      zero(1) = 0
+      call MPI_GROUP_INCL(g, 1, zero, low, ierr)
+      range(1,1) = 0
+      range(2,1) = 0
+      range(3,1) = 1
+      call MPI_GROUP_RANGE_EXCL(g, 1, range, rest, ierr)
+      call MPI_GROUP_UNION(low, rest, u, ierr)
+      call MPI_GROUP_COMPARE(u, g, n, ierr)
+      call ok(n .eq. MPI_IDENT, 'union')
+      call MPI_GROUP_FREE(u, ierr)
+      call MPI_GROUP_INTERSECTION(g, rest, u, ierr)
+      call MPI_GROUP_SIZE(u, n, ierr)
+      call ok(n .eq. size - 1, 'intersection')
+      if (size .lt. 2) return
+      call MPI_COMM_SPLIT(MPI_COMM_WORLD, min(rank, 1), rank, half,
+     &     ierr)
+      call MPI_INTERCOMM_CREATE(half, 0, MPI_COMM_WORLD,
+     &     1 - min(rank, 1), 4, inter, ierr)
+      call MPI_COMM_REMOTE_GROUP(inter, far, ierr)
+      call MPI_GROUP_SIZE(far, n, ierr)
+      call ok(n .eq. merge(size - 1, 1, rank .eq. 0), 'remote')
+      call MPI_GROUP_FREE(far, ierr)
+      call MPI_COMM_FREE(inter, ierr)
+      call MPI_COMM_FREE(half, ierr)
       end
 
       subroutine copyfn(comm, key, extra, in, out, flag, ierr)

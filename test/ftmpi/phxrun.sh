@@ -41,6 +41,8 @@ ends kill 3 137 'killed by signal 9'
 ends exit0 5 1 'ended with status 0 without MPI_Finalize'
 ends abort 1 7 '.*MPI_Abort'
 ends early 2 1 'ended before MPI_Init, which rank . on'
+timeout 60 "$PHXRUN" --ftmpi --on-failure continue -n 3 "$work/p_ends" kill 1 > "$work/out" 2> "$work/err"
+same "$?" 137 'an MPI program does not go on after a failure'
 job "$work/p_ends" late 4
 same "$status" 5 'a status after MPI_Finalize counts'
 same "$(grep -c ' of 8' "$work/out")" 8 '.. and others go on'

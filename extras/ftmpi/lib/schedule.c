@@ -64,18 +64,30 @@ static void schedule_unlink(struct ftm_schedule *s)
         *at = s->next;
 }
 
-void ftm_schedule_free(struct ftm_schedule *s)
+/* Takes back what was started and is not over. Returns how many go on by themselves. */
+static size_t schedule_cancel(struct ftm_schedule *s)
 {
-    struct ftm *e = s->e;
-    size_t i;
+    size_t i, left = 0;
 
-    schedule_unlink(s);
     for (i = 0; i < s->actives; i++) {
         s->active[i]->schedule = NULL;
         if (!s->active[i]->done)
-            ftm_request_cancel(e, s->active[i]);
-        ftm_request_free(e, s->active[i]);
+            ftm_request_cancel(s->e, s->active[i]);
+        left += !s->active[i]->done;
+        ftm_request_free(s->e, s->active[i]);
     }
+    return left;
+}
+
+/* A message that is under way and cannot be taken back needs its memory, which is then left to it: that
+ * happens when the job ends. */
+void ftm_schedule_free(struct ftm_schedule *s)
+{
+    struct ftm *e = s->e;
+
+    schedule_unlink(s);
+    if (schedule_cancel(s) > 0)
+        s->memory = NULL;
     while (s->memory != NULL) {
         struct schedule_memory *m = s->memory;
         s->memory = m->next;
