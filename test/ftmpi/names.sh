@@ -3,7 +3,7 @@
 . "$(dirname "$0")/tap.inc"
 
 library=${FTMPI_BUILD:-$ROOT/build/ftmpi}/libftmpi.a
-$FTMPICC -build > "$work/out" 2> "$work/err"
+"$ROOT/extras/ftmpi/ftmpicc" -build > "$work/out" 2> "$work/err"
 ok $? 'the library is built'
 # What the header declares, in one line each.
 tr '\n' ' ' < "$ROOT/extras/ftmpi/mpi.h" | tr ';' '\n' |

@@ -490,6 +490,7 @@ const struct story stories[] = {
       NULL },
     { "came_and_left", "a crowd comes and says goodbye", 5, 5, 5, tell_came_and_left, NULL },
     { "starved", "half are stopped for 9.5 s of every 10", 50, 4, 256, tell_starved, NULL },
+    { "crushed", "one of twenty overloads for a minute", 12, 3, 64, tell_crushed, crushed_world },
     { "words_1", "all join and speak to all at once", 64, 3, 1000, tell_words_1, overload_world },
     { "words_10", "the same, ten on each core", 64, 3, 1000, tell_words_10, overload_world },
     { "words_killed", "three hubs are known, and one dies meanwhile", 64, 8, 1000, tell_words_killed,

@@ -61,6 +61,10 @@ void tell_words_killed(struct sim *s);
 void tell_starved(struct sim *s);
 void overload_world(struct world_options *o);
 
+/* Told in crushed.c. */
+void tell_crushed(struct sim *s);
+void crushed_world(struct world_options *o);
+
 /* Told in large.c. */
 void tell_too_large(struct sim *s);
 

@@ -354,7 +354,8 @@ static int topo_sub(struct ftm_comm *c, const int *remain, int *numbers, struct 
     struct ftm_topo *t = NULL;
 
     rc = ftm_topo_cart(ftm_this, kept, dims, periods, &t, &nodes);
-    if (rc == 0 && kept == 0) /* as in MPI_Cart_create, a grid without dimensions has one process, the first */
+    /* As in MPI_Cart_create, a grid without dimensions has one process, the first. */
+    if (rc == 0 && kept == 0)
         rc = topo_make(c, t, 1, out);
     else if (rc == 0)
         rc = ftm_comm_split(c, color, c->rank, out);

@@ -189,8 +189,8 @@ static void type_high(int known, int64_t *bound, int64_t value)
         *bound = value;
 }
 
-/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. A marker says nothing about
- * the other bound, which is 0 where there are no data. */
+/* Takes the bounds of child in, which lies between `low` and `high` at its outermost. A marker says nothing
+ * about the other bound, which is 0 where there are no data. */
 static void type_widen(struct type_build *b, const struct ftm_type *child, int64_t low, int64_t high)
 {
     struct ftm_type *t = b->t;
