@@ -2566,6 +2566,7 @@ struct phx__flow_path {
     uint8_t asks;   /* the question is to be emitted next */
     uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
     uint64_t rewind_from; /* a reported gap is not answered before */
+    uint64_t waited;      /* of rto, when rto_at was set */
 };
 
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
@@ -2629,7 +2630,9 @@ PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t byt
 /* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* No ack came for o->rto: the target is asked, unless the round trips of others take `usual` now. */
+/* An ack must come within o->rto, of which so much is over. */
+PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
@@ -11396,7 +11399,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
-    r->mem->looks += r->nbr_count;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
@@ -11864,7 +11866,6 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
-    r->mem->looks += r->undelegated.count;
     for (i = 0; i < r->undelegated.count; i++) {
         struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
@@ -12002,7 +12003,6 @@ static void advert_beat_shrunk(struct phx__route *r)
     if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
-    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;
@@ -14169,7 +14169,6 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
-    ts->mem->looks += ts->node_capacity;
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
             && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
@@ -14277,7 +14276,6 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    ts->mem->looks += ts->latent > 0 ? ts->node_capacity : 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
         if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);
@@ -14586,7 +14584,6 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 {
     struct phx_address other;
 
-    d->targets.mem->looks += d->slots.count;
     for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
@@ -14936,7 +14933,6 @@ static void dial_relax(struct phx__dial *d, int before)
     if ((held == 0 && d->targets.known > dial_mesh(d))
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
-    d->targets.mem->looks += d->targets.count;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);
@@ -15482,6 +15478,8 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
+/* A wait that began when all was slow is looked at again after this. */
+#define FLOW_RTO_LOOK (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -15867,8 +15865,14 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     }
     o->sent++;
     if (o->rto_at == PHX__NEVER)
-        o->rto_at = now + o->rto;
+        phx__post_flow_wait(o, 0, now);
     return again;
+}
+
+void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+{
+    o->path.waited = waited;
+    o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -15913,7 +15917,8 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
     o->rto = flow_patience(o->rtt.smoothed);
-    o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
+    o->path.waited = 0;
+    o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
@@ -15943,11 +15948,12 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
 {
+    uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
 
-    o->path.asks = patience <= o->rto;
-    o->rto_at = now + (o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
+    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
+    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
@@ -16712,7 +16718,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
     } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
-        o->rto_at = *p->ops.now + o->rto;
+        phx__post_flow_wait(o, 0, *p->ops.now);
         phx__post_sched_arm(p, peer);
     }
     if (peer->ack.owed && peer->ack.at == PHX__NEVER)

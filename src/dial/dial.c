@@ -263,7 +263,6 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 {
     struct phx_address other;
 
-    d->targets.mem->looks += d->slots.count;
     for (uint32_t k = 0; k < d->slots.count; k++) {
         const struct phx__dial_slot *slot = &d->slots.at[k];
         if (slot->target == PHX__NONE)
@@ -613,7 +612,6 @@ static void dial_relax(struct phx__dial *d, int before)
     if ((held == 0 && d->targets.known > dial_mesh(d))
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
-    d->targets.mem->looks += d->targets.count;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use)
             dial_plan_idle(d, &d->targets.at[i]);

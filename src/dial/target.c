@@ -64,7 +64,6 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
-    ts->mem->looks += ts->node_capacity;
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
             && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
@@ -172,7 +171,6 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
-    ts->mem->looks += ts->latent > 0 ? ts->node_capacity : 0;
     for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
         if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
             (void)phx__dial_target_wake(ts, node);

@@ -61,6 +61,8 @@
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
+/* A wait that began when all was slow is looked at again after this. */
+#define FLOW_RTO_LOOK (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -446,8 +448,14 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     }
     o->sent++;
     if (o->rto_at == PHX__NEVER)
-        o->rto_at = now + o->rto;
+        phx__post_flow_wait(o, 0, now);
     return again;
+}
+
+void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+{
+    o->path.waited = waited;
+    o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -492,7 +500,8 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
     o->rto = flow_patience(o->rtt.smoothed);
-    o->rto_at = o->flying > 0 ? now + o->rto : PHX__NEVER;
+    o->path.waited = 0;
+    o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
     /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
     if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
         o->tail->used = 0;
@@ -522,11 +531,12 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
 {
+    uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
 
-    o->path.asks = patience <= o->rto;
-    o->rto_at = now + (o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience - o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : patience;
+    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
+    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)

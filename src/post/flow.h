@@ -73,6 +73,7 @@ struct phx__flow_path {
     uint8_t asks;   /* the question is to be emitted next */
     uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
     uint64_t rewind_from; /* a reported gap is not answered before */
+    uint64_t waited;      /* of rto, when rto_at was set */
 };
 
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
@@ -136,7 +137,9 @@ PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t byt
 /* All under way is emitted again: its path changed; or the target misses some. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
-/* No ack came for o->rto: the target is asked, unless the round trips of others take `usual` now. */
+/* An ack must come within o->rto, of which so much is over. */
+PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);

@@ -174,7 +174,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
     } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
-        o->rto_at = *p->ops.now + o->rto;
+        phx__post_flow_wait(o, 0, *p->ops.now);
         phx__post_sched_arm(p, peer);
     }
     if (peer->ack.owed && peer->ack.at == PHX__NEVER)

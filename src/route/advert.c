@@ -225,7 +225,6 @@ static void advert_sort_undelegated(struct phx__route *r)
 {
     uint32_t i, kept = 0;
 
-    r->mem->looks += r->undelegated.count;
     for (i = 0; i < r->undelegated.count; i++) {
         struct phx__dest *d = &r->table.at[r->undelegated.at[i]];
         if ((d->flags & PHX__DEST_UNDELEGATED) && !(d->flags & PHX__DEST_DELEGATED))
@@ -363,7 +362,6 @@ static void advert_beat_shrunk(struct phx__route *r)
     if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
-    r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;

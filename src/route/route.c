@@ -741,7 +741,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
-    r->mem->looks += r->nbr_count;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];

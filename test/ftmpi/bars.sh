@@ -30,7 +30,27 @@ run -n $ranks "$work/p_init"
 bar "ranks of $ranks that came through MPI_Init badly" $((ranks - $(wc -l < "$work/out"))) 0
 bar "MPI_Init of $ranks ranks, messages of a rank" "$(worst 1)" 4
 bar "MPI_Init of $ranks ranks, the core's frames of a rank" "$(worst 2)" 20
+
+need $FTMPICC -O1 -Wl,--wrap=memcpy -Wl,--wrap=memmove -o "$work/p_copied" "$ROOT/test/ftmpi/p_copied.c"
+FTMPI_TCP=1 run -n 2 "$work/p_copied" 1000
+# The core reads up to 80 KiB of a message before it knows its place, and copies those.
+limit=100
+[ -z "$all" ] || limit=20
+copied=$(awk '{ n += $1 } END { if (NR == 2) print n }' "$work/out")
+bar 'bytes copied of 1,000 at 1 MiB over TCP, both sides' "$copied" $limit
 [ -n "$all" ] || done_testing
+
+unit() { # a unit test that counts: work/NAME
+    need $FTMPICC -O1 -I"$ROOT" -I"$ROOT/test" -I"$ROOT/test/unit" -I"$ROOT/extras/ftmpi/lib" \
+        -o "$work/$1" "$ROOT/test/ftmpi/$1.c"
+}
+unit t_traffic
+timeout 600 "$work/t_traffic" 500 > "$work/out" 2> "$work/err"
+bar 'matching beside its rules, 2 to 8 ranks, 500 seeds each: runs that were wrong' "$(tail -1 "$work/out")" 0
+unit t_bounds
+timeout 600 "$work/t_bounds" > "$work/out" 2> "$work/err"
+bar 'a flood to one that receives nothing: KiB kept for a sender' \
+    "$(sed -n 's/^# \([0-9]*\) KiB were kept.*/\1/p' "$work/out")" 5120
 
 need $FTMPICC -O1 -o "$work/p_coll" "$ROOT/test/ftmpi/p_coll.c"
 bad=0

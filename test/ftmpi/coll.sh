@@ -9,8 +9,12 @@ for n in 1 2 3 4 5 6 7 8 9; do
 done
 run -n 4 "$work/p_coll"
 same "$status" 0 'large ones'
-FTMPI_TCP=1 run -n 3 "$work/p_coll" small
-same "$status" 0 'over TCP'
+for n in 3 4 8; do
+    FTMPI_TCP=1 run -n $n "$work/p_coll" small
+    same "$status" 0 "$n ranks over TCP"
+    FTMPI_RING=0 run -n $n "$work/p_coll" small
+    same "$status" 0 "$n ranks over UNIX sockets"
+done
 ASAN_OPTIONS=detect_leaks=1 run -n 3 "$work/p_coll" small
 same "$status" 0 'nothing is left in memory'
 

@@ -1,8 +1,8 @@
 /* t_memory.c - an engine without memory, at every allocation.
  *
  * Goal: no memory is an error or the end of the job with a line, never a crash, a leak or wrong data.
- * Method: a process that sends to itself in all protocols, with an allocator that fails once at the k-th call,
- * for all k; then one that fails from there on.
+ * Method: a process that sends to itself in all protocols, with an allocator that fails once at the k-th
+ * call, for all k; then one that fails from there on.
  */
 #include "test.h"
 

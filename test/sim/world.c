@@ -173,7 +173,7 @@ void world_charge(struct world_host *h, uint64_t ns)
     if (!h->w->o.costs || !h->stepping)
         return;
     work = h->app.work ? h->app.work(h->app.state) : 0;
-    h->worked_ns += (ns + work - h->worked_before) * (h->cold ? h->w->o.costs->cold : 1);
+    h->worked_ns += (ns + work - h->worked_before) * (h->cold ? h->w->o.costs->cold : 1) * h->w->o.slow;
     h->worked_before = work;
 }
 
@@ -582,6 +582,7 @@ void world_options_init(struct world_options *o, uint64_t seed, uint32_t hosts_m
     o->delay_max_us = 50;
     o->tcp_timeout_us = 60u * 1000000u;
     o->events_max = 2000000000u;
+    o->slow = 1;
 }
 
 static int hosts_init(struct world *w)

@@ -204,6 +204,7 @@ struct world_options {
     uint64_t events_max;     /* the run stops there, as a failure */
     int reject;              /* firewalls answer with a refusal instead of silence */
     const struct world_costs *costs; /* NULL: work takes no time */
+    uint32_t slow;           /* it takes so many times longer than they say */
 };
 
 #define WORLD_PAIR_CUT 1u     /* bytes from a to b vanish */

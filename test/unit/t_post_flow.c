@@ -212,6 +212,11 @@ static void test_queueing(void)
     before = w->emitted;
     turns(w, 250, 100000);
     ok(w->emitted == before + 1, "so another node is not asked sooner");
+    n->post.usual_rtt = PHX__MS;
+    turns(w, 100, 100000);
+    ok(w->emitted > before + 1, "but soon, as soon as round trips are short again");
+    n->post.usual_rtt = 60 * PHX__SECOND;
+    before = w->emitted;
     w->frozen = 0;
     check(settle(w), "settles");
 

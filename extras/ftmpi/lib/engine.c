@@ -22,6 +22,10 @@
  * launcher. */
 #define ENGINE_DAY_US 86400000000u
 
+/* Read at once, and so copied, of a large message before it is known where it goes: the least that is
+ * allowed. */
+#define ENGINE_STEP_BYTES (80u << 10)
+
 /* ---- The end ----------------------------------------------------------------------------------- */
 
 void ftm_end(struct ftm *e, int code, const char *format, ...)
@@ -250,6 +254,7 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->key_size = e->config.key_size;
     cfg->relay = e->start.arbiter != NULL; /* rank 0 of a job without a launcher is the hub */
     cfg->full_mesh = 0;
+    cfg->step_bytes = ENGINE_STEP_BYTES;
     cfg->same_host = !e->config.tcp;
     cfg->detector.interval_us = ENGINE_DAY_US;
     cfg->detector.insurance_us = ENGINE_DAY_US;
