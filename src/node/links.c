@@ -671,15 +671,19 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
-/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
+ * a card says may be what it said two versions ago. */
 static uint32_t links_card_mark(const struct phx__dest *d)
 {
     struct phx__sha sha;
     uint8_t out[32];
+    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
+                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
 
     if (d->card == NULL)
         return 0;
     phx__sha_init(&sha);
+    phx__sha_add(&sha, version, sizeof version);
     phx__sha_add(&sha, d->card->at, d->card->size);
     phx__sha_end(&sha, out);
     return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
