@@ -9,6 +9,12 @@ for p in p_env p_types p_comm p_topo; do
         same "$status $(grep -c '^ok 1' "$work/out")" '0 1' "$p at $n ranks"
     done
 done
+for way in FTMPI_RING FTMPI_TCP; do
+    value=0
+    [ $way = FTMPI_RING ] || value=1
+    run -n 3 env $way=$value "$work/p_comm"
+    same "$status $(grep -c '^ok 1' "$work/out")" '0 1' "p_comm with $way=$value"
+done
 for way in pcontrol barrier free; do
     run -n 1 "$work/p_env" $way
     said 'before MPI_Init'

@@ -1,292 +1,334 @@
-/* overload.c - stories of nodes that share processors which have too much to do. */
+/* overload.c - twenty kinds of overload, each for a minute, and how soon all is as it was. */
 
-/* Method: work costs what was measured (world_costs), a few cores carry all nodes, and what arrives while a
- * node works waits. So a crowd that makes itself more work than it gets done shows here, from a seed. */
+/* Method: the seed draws what weighs on a network whose processors are twenty times slower than measured,
+ * and four of whose nodes share each: one of ten loads or one of ten stalls, for a minute. Then it is gone.
+ * Normal is: every pair of living processes delivers a new message within a second, nothing is pending, and
+ * in that second no entry of routing and no retransmission was sent. A way back takes ten seconds at most. */
 #include "story.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define WORD_BYTES 8u
+#define CRUSH_TIME MINUTE
+#define CRUSH_BACK (10 * SECOND) /* the bar */
+#define CRUSH_SLICE (20 * MS)
+#define CRUSH_SHARING 4u
+#define CRUSH_SLOW 20u
+#define CRUSH_LARGE 300000u
+#define CRUSH_MOST 64u
 
 void overload_world(struct world_options *o)
 {
     o->costs = &world_costs_measured;
-    o->latency_us = 20; /* one host: loopback */
-    o->spread_us = o->jitter_us = 10;
+    o->slow = CRUSH_SLOW;
 }
 
-/* ---- First words --------------------------------------------------------------------------- */
+static struct crush {
+    struct sim *s;
+    uint64_t round, come;      /* of the words that are counted now: their tag, how many have come */
+    uint64_t spend_us;         /* of each message that comes */
+    uint64_t told[CRUSH_MOST]; /* by host: how long it goes on being stopped, or its next change */
+} crush;
 
-struct words {
-    uint64_t relayed, retransmitted, looks, entries, lost, worked_us;
+static void crush_message(phx *p, const struct phx_message *m, void *user)
+{
+    const struct sim_node *n = user;
+
+    (void)p;
+    crush.come += m->tag == crush.round;
+    if (crush.spend_us)
+        world_spend(crush.s->w, n->host, crush.spend_us);
+}
+
+/* As many messages as that node takes now, `most` at most. */
+static void crush_send(struct sim *s, uint32_t from, uint32_t to, size_t size, uint32_t most)
+{
+    static char bytes[CRUSH_LARGE];
+
+    while (most-- > 0 && s->nodes[from].p && !s->w->failed)
+        if (phx_send(s->nodes[from].p, to * 10u, from * 10u, 0, bytes, size) != 0)
+            break;
+    if (s->nodes[from].p)
+        world_touch(s->w, from);
+}
+
+/* ---- Loads, one slice of each ------------------------------------------------------------------ */
+
+static void load_one(struct sim *s)
+{
+    for (uint32_t i = 1; i < s->o.nodes; i++)
+        crush_send(s, i, 0, 1000, 20);
+}
+
+static void load_all(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->o.nodes; i++)
+        for (uint32_t k = 0; k < s->o.nodes; k++)
+            crush_send(s, i, k, 8, 2);
+}
+
+static void load_large(struct sim *s)
+{
+    crush_send(s, (uint32_t)rnd(s, s->o.nodes), (uint32_t)rnd(s, s->o.nodes), CRUSH_LARGE, 1);
+}
+
+static void load_churn(struct sim *s)
+{
+    uint32_t i = 1 + (uint32_t)rnd(s, s->o.nodes - 1);
+
+    if (rnd(s, 10) == 0) {
+        crash(s, i);
+        start(s, i);
+    }
+}
+
+static void load_claims(struct sim *s)
+{
+    uint32_t i = (uint32_t)rnd(s, s->o.nodes);
+    uint64_t name = 10000 + rnd(s, 1000);
+
+    if (!s->nodes[i].p)
+        return;
+    if (rnd(s, 2))
+        (void)phx_assume(s->nodes[i].p, name, name + 3);
+    else
+        (void)phx_release(s->nodes[i].p, 10000, 20000);
+    world_touch(s->w, i);
+}
+
+static void load_flaps(struct sim *s)
+{
+    unplug(s, (uint32_t)rnd(s, s->o.nodes), (uint32_t)rnd(s, s->o.nodes));
+    load_all(s);
+}
+
+static void load_slow(struct sim *s)
+{
+    s->w->o.slow = 10 * CRUSH_SLOW;
+    load_all(s);
+}
+
+static void load_callbacks(struct sim *s)
+{
+    crush.spend_us = 5 * MS;
+    load_all(s);
+}
+
+static void load_memory(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->o.nodes; i++) {
+        s->w->hosts[i].faults.nomem_until = s->w->now + CRUSH_SLICE;
+        s->w->hosts[i].faults.nomem_one_in = 10;
+    }
+    load_all(s);
+}
+
+static void load_line(struct sim *s)
+{
+    s->w->o.host_bytes_per_ms = 1000;
+    load_one(s);
+}
+
+/* ---- Stalls, likewise -------------------------------------------------------------------------- */
+
+/* Hosts from..to stop for that long as soon as each `cycle` begins anew for them. */
+static void stop_each(struct sim *s, uint32_t from, uint32_t to, uint64_t us, uint64_t cycle, int together)
+{
+    for (uint32_t i = from; i < to; i++) {
+        if (s->w->now < crush.told[i])
+            continue;
+        if (crush.told[i])
+            stall(s, i, us);
+        crush.told[i] = s->w->now + (crush.told[i] || together ? cycle : 1 + rnd(s, cycle));
+    }
+}
+
+static void stall_hub(struct sim *s)
+{
+    stop_each(s, 0, 1, CRUSH_TIME, CRUSH_TIME, 1);
+    stall(s, 0, CRUSH_SLICE);
+}
+
+static void stall_half(struct sim *s)
+{
+    stop_each(s, s->o.nodes / 2, s->o.nodes, 9500 * MS, 10 * SECOND, 0);
+}
+
+static void stall_together(struct sim *s)
+{
+    stop_each(s, 0, s->o.nodes, 8 * SECOND, 10 * SECOND, 1);
+}
+
+static void stall_turns(struct sim *s)
+{
+    if (rnd(s, 50) == 0)
+        stall(s, (uint32_t)rnd(s, s->o.nodes), 3 * SECOND);
+}
+
+static void stall_long(struct sim *s)
+{
+    if (rnd(s, 100) == 0)
+        stall(s, (uint32_t)rnd(s, s->o.nodes), rnd(s, 20 * SECOND));
+}
+
+static void stall_hub_often(struct sim *s)
+{
+    stop_each(s, 0, 1, 4 * SECOND, 5 * SECOND, 1);
+    load_one(s);
+}
+
+static void stall_all_but_one(struct sim *s)
+{
+    stop_each(s, 1, s->o.nodes, 20 * SECOND, 25 * SECOND, 1);
+}
+
+static void stall_short(struct sim *s)
+{
+    stop_each(s, 0, s->o.nodes, 900 * MS, SECOND, 0);
+}
+
+static void stall_loaded(struct sim *s)
+{
+    stall_long(s);
+    load_all(s);
+}
+
+static void stall_network(struct sim *s)
+{
+    static const uint32_t half = 2;
+    int cut_now = now_us(s) / (5 * SECOND) % 2 == 1;
+
+    for (uint32_t i = 0; i < s->o.nodes; i++)
+        s->w->hosts[i].group = cut_now ? i % half : 0;
+    load_all(s);
+}
+
+static const struct {
+    const char *name;
+    void (*slice)(struct sim *s);
+} kinds[] = {
+    { "all to one", load_one },
+    { "all to all", load_all },
+    { "large messages", load_large },
+    { "processes that die and come", load_churn },
+    { "names that change", load_claims },
+    { "links that break", load_flaps },
+    { "processors ten times slower", load_slow },
+    { "slow callbacks", load_callbacks },
+    { "short memory", load_memory },
+    { "a thin line", load_line },
+    { "the hub is stopped", stall_hub },
+    { "half are stopped 9.5 of 10 s", stall_half },
+    { "all are stopped together", stall_together },
+    { "one after another is stopped", stall_turns },
+    { "some are stopped for up to 20 s", stall_long },
+    { "the hub is stopped 4 of 5 s", stall_hub_often },
+    { "all but one are stopped", stall_all_but_one },
+    { "all are stopped 0.9 of 1 s", stall_short },
+    { "stops under load", stall_loaded },
+    { "the network stops", stall_network },
 };
 
-static struct words words_sum(const struct sim *s)
+/* ---- And back ---------------------------------------------------------------------------------- */
+
+static void relieve(struct sim *s)
 {
-    struct words sum;
-    struct phx_stats st;
     uint32_t i;
 
-    memset(&sum, 0, sizeof sum);
-    for (i = 0; i < s->w->host_count; i++) {
-        sum.worked_us += s->w->hosts[i].worked_us;
+    s->w->o.slow = CRUSH_SLOW;
+    s->w->o.host_bytes_per_ms = 0;
+    crush.spend_us = 0;
+    heal_all(s);
+    for (i = 0; i < s->o.nodes; i++) {
+        s->w->hosts[i].faults.nomem_one_in = 0;
+        s->w->hosts[i].stalled_until = s->w->now;
+        start(s, i); /* who gave up starting */
+        world_touch(s->w, i);
+        world_soon(s->w, &s->w->hosts[i]);
+    }
+}
+
+struct sums {
+    uint64_t entries, resent, pending;
+};
+
+static struct sums sums_of(const struct sim *s)
+{
+    struct sums sum = { 0, 0, 0 };
+    struct phx_stats st;
+
+    for (uint32_t i = 0; i < s->o.nodes; i++) {
         if (!s->nodes[i].p)
             continue;
         phx_stats(s->nodes[i].p, &st);
-        sum.relayed += st.relayed_frames;
-        sum.retransmitted += st.retransmitted_frames;
-        sum.looks += st.looks;
         sum.entries += st.entries_out;
-        sum.lost += st.links_lost;
+        sum.resent += st.retransmitted_frames;
+        sum.pending += phx_pending(s->nodes[i].p);
     }
     return sum;
 }
 
-static int all_spoken(struct sim *s)
+/* A second in which all speak to all. 1: it was as on any day; 0: s->why says what was not. */
+static int is_normal(struct sim *s)
 {
-    uint64_t come = 0, all = (uint64_t)s->o.nodes * (s->o.nodes - 1);
-    uint32_t i;
+    struct sums before = sums_of(s), after;
+    uint64_t pairs = (uint64_t)s->o.nodes * (s->o.nodes - 1);
+    uint32_t i, k;
 
-    for (i = 0; i < s->o.nodes; i++)
-        come += s->nodes[i].messages;
-    if (come >= all)
-        return 1;
-    (void)snprintf(s->why, sizeof s->why, "%llu of %llu first words have come", (unsigned long long)come,
-                   (unsigned long long)all);
-    return 0;
-}
-
-static void say_first(struct sim *s, uint32_t from)
-{
-    static const char word[WORD_BYTES];
-    uint32_t to;
-
-    for (to = 0; to < s->o.nodes && !s->w->failed; to++)
-        if (to != from && phx_send(s->nodes[from].p, to * 10u, from * 10u, 0, word, sizeof word) != 0)
-            world_fail(s->w, "host %u: phx_send failed", (unsigned)from);
-    world_touch(s->w, from);
-}
-
-/* All listen, then all join the one hub that they know, and each sends a word to each other at once. */
-static void first_words(struct sim *s, uint32_t sharing)
-{
-    uint32_t n = s->o.nodes, i;
-    struct words sum;
-    double pairs = (double)n * (n - 1), spoken;
-
-    s->names = 1;
-    add(s, n, 0, 0);
-    for (i = 0; i < n; i++)
-        world_core(s->w, i, i % ((n + sharing - 1) / sharing));
-    start_all(s);
-    run_for(s, 100 * MS);
-    join_all(s, 0);
-    for (i = 0; i < n && !s->w->failed; i++)
-        say_first(s, i);
-    wait_until(s, all_spoken, MINUTE);
-    spoken = (double)now_us(s) / 1e6 - 0.1;
-    sum = words_sum(s);
-    figure(s, "first_words all have spoken after s", spoken);
-    figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
-    bar(s, "first_words relayed frames per message", (double)sum.relayed / pairs, 2);
-    figure(s, "first_words looks per message", (double)sum.looks / pairs);
-    bar(s, "first_words retransmitted frames per message", (double)sum.retransmitted / pairs, 0.01);
-    bar(s, "first_words links lost", (double)sum.lost, 0);
-    (void)settle(s, 3 * SECOND, 5 * MINUTE);
-    sum = words_sum(s);
-    figure(s, "first_words quiet after s", (double)now_us(s) / 1e6 - 0.1);
-    figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
-    bar(s, "first_words entries per ordered pair", (double)sum.entries / pairs, 3);
-}
-
-void tell_words_1(struct sim *s)
-{
-    first_words(s, 1);
-}
-
-void tell_words_10(struct sim *s)
-{
-    first_words(s, 10);
-}
-
-void tell_words_200(struct sim *s)
-{
-    first_words(s, 200);
-}
-
-#define KILLED_MOST 1000u
-
-static struct {
-    uint8_t heard[KILLED_MOST][KILLED_MOST]; /* by host, and who sent */
-    uint64_t come, twice;                    /* between those that live to the end: all but host 0 */
-} killed;
-
-static void killed_message(phx *p, const struct phx_message *m, void *user)
-{
-    struct sim_node *n = user;
-    uint32_t from = (uint32_t)m->from / 10u;
-
-    (void)p;
-    if (from == 0 || n->host == 0 || from >= KILLED_MOST)
-        return;
-    killed.twice += killed.heard[n->host][from];
-    killed.come += !killed.heard[n->host][from];
-    killed.heard[n->host][from] = 1;
-}
-
-static int killed_half(struct sim *s)
-{
-    return killed.come >= (uint64_t)(s->o.nodes - 1) * (s->o.nodes - 2) / 2;
-}
-
-static int killed_all(struct sim *s)
-{
-    return killed.come == (uint64_t)(s->o.nodes - 1) * (s->o.nodes - 2);
-}
-
-/* Three hubs are known to all, and the first is killed in the middle: all that the others say comes, once. */
-void tell_words_killed(struct sim *s)
-{
-    uint32_t n = s->o.nodes, i;
-    uint64_t begin, died;
-
-    memset(&killed, 0, sizeof killed);
-    s->names = 1;
-    s->cfg.on_message = killed_message;
-    add(s, n, 0, 0);
-    for (i = 0; i < n; i++)
-        world_core(s->w, i, i % ((n + 9) / 10));
-    start_all(s);
-    run_for(s, 100 * MS);
-    begin = now_us(s);
-    for (i = 0; i < 3; i++)
-        join_all(s, i);
-    for (i = 0; i < n && !s->w->failed; i++)
-        say_first(s, i);
-    wait_until(s, killed_half, MINUTE);
-    died = now_us(s);
-    crash(s, 0);
-    wait_until(s, killed_all, MINUTE);
-    figure(s, "words_killed died after s", (double)(died - begin) / 1e6);
-    bar(s, "words_killed all the rest has come after s", (double)(now_us(s) - begin) / 1e6, 10);
-    (void)settle(s, 3 * SECOND, MINUTE);
-    bar(s, "words_killed words that came twice", (double)killed.twice, 0);
-    wait_until(s, all_well, MINUTE);
-}
-
-/* ---- Starved is not dead --------------------------------------------------------------------- */
-
-#define STARVED_CYCLE (10 * SECOND)
-#define STARVED_STOP (9500 * MS)
-
-static struct {
-    struct phx_id victim;
-    uint64_t failed, others; /* times somebody was taken for dead; of those that live */
-    uint64_t links;          /* lost, and not because there were two */
-    uint64_t told[256];      /* by host: when the victim was */
-} starved;
-
-static void starved_node(phx *p, const struct phx_node *node, void *user)
-{
-    struct sim_node *n = user;
-    int victim = memcmp(&node->id, &starved.victim, sizeof starved.victim) == 0;
-
-    (void)p;
-    if (node->state != PHX_NODE_FAILED)
-        return;
-    starved.failed++;
-    starved.others += !victim;
-    if (victim && !starved.told[n->host])
-        starved.told[n->host] = n->s->w->now;
-}
-
-static void starved_log(phx *p, int level, const char *line, void *user)
-{
-    struct sim_node *n = user;
-
-    (void)p;
-    starved.links += level == PHX_LOG_WARN && strstr(line, ": down") != NULL;
-    world_say(n->s->w, 1, "host %u: %s", (unsigned)n->host, line);
-}
-
-/* Each second host is stopped for 9.5 s of each 10, at a phase of its own. */
-static void starve_for(struct sim *s, uint64_t us, uint64_t *stop_at)
-{
-    uint64_t until = s->w->now + us;
-    uint32_t i;
-
-    while (s->w->now < until && !s->w->failed) {
-        for (i = 1; i < s->o.nodes; i += 2)
-            if (s->nodes[i].p && s->w->now >= stop_at[i]) {
-                stall(s, i, STARVED_STOP);
-                stop_at[i] += STARVED_CYCLE;
-            }
-        run_for(s, 50 * MS);
+    crush.round++;
+    crush.come = 0;
+    for (i = 0; i < s->o.nodes; i++) {
+        for (k = 0; k < s->o.nodes && s->nodes[i].p; k++)
+            if (k != i)
+                (void)phx_send(s->nodes[i].p, k * 10u, i * 10u, crush.round, "new", 3);
+        world_touch(s->w, i);
     }
+    run_for(s, SECOND);
+    after = sums_of(s);
+    (void)snprintf(s->why, sizeof s->why, "%llu of %llu came, %llu pending, %llu entries, %llu sent again",
+                   (unsigned long long)crush.come, (unsigned long long)pairs,
+                   (unsigned long long)after.pending,
+                   (unsigned long long)(after.entries - before.entries),
+                   (unsigned long long)(after.resent - before.resent));
+    return crush.come == pairs && after.pending == 0 && after.entries == before.entries
+           && after.resent == before.resent;
 }
 
-/* The victim is killed, or loses its power: when the last was told, of those who are not starved and of the
- * others. A starved neighbour says that there is a way until it has had a turn to find that the link is
- * closed, or one to hear the rumour and one to find that no answer has come. */
-static void starved_death(struct sim *s, uint32_t victim, int kill, uint64_t *stop_at)
+void tell_overload(struct sim *s)
 {
-    const struct phx_detector *t = &s->cfg.detector;
-    uint64_t announced = victim % 2 ? 2 * STARVED_STOP : t->interval_us;
-    uint64_t died = s->w->now, bound = announced + t->timeout_us + t->broken_us, worst[2] = { 0, 0 };
-    const char *who = kill ? "the killed" : victim % 2 ? "starved" : "other";
+    uint32_t n = s->o.nodes, i, kind = (uint32_t)(s->o.seed % (sizeof kinds / sizeof kinds[0]));
+    uint64_t end, back;
     char name[96];
-    uint32_t i;
 
-    phx_self(s->nodes[victim].p, &starved.victim);
-    memset(starved.told, 0, sizeof starved.told);
-    if (kill)
-        crash(s, victim);
-    else
-        power_off(s, victim);
-    starve_for(s, bound + 6 * STARVED_CYCLE, stop_at);
-    for (i = 0; i < s->o.nodes && !s->w->failed; i++) {
-        if (!s->nodes[i].p)
-            continue;
-        if (!starved.told[i])
-            world_fail(s->w, "host %u was not told that host %u is dead", (unsigned)i, (unsigned)victim);
-        else if (starved.told[i] - died > worst[i % 2])
-            worst[i % 2] = starved.told[i] - died;
-    }
-    (void)snprintf(name, sizeof name, "starved death of %s: others know after s", who);
-    bar(s, name, (double)worst[0] / 1e6, (double)(bound + (kill ? 1 : 2) * STARVED_CYCLE) / 1e6 + 0.1);
-    /* A turn to be told, one to ask, one to give the link up, and one to give the node up. */
-    (void)snprintf(name, sizeof name, "starved death of %s: the starved know after s", who);
-    bar(s, name, (double)worst[1] / 1e6, (double)(bound + 4 * STARVED_CYCLE) / 1e6 + 0.1);
-}
-
-void tell_starved(struct sim *s)
-{
-    uint64_t stop_at[256], lost;
-    uint32_t i;
-
-    memset(&starved, 0, sizeof starved);
-    s->cfg.on_node = starved_node;
-    s->cfg.on_log = starved_log;
-    s->cfg.log_level = s->o.trace ? PHX_LOG_DEBUG : PHX_LOG_WARN;
-    add(s, s->o.nodes, 0, 0);
+    memset(&crush, 0, sizeof crush);
+    crush.s = s;
+    crush.round = 1000000;
+    s->cfg.on_message = crush_message;
+    s->names = 1;
+    add(s, n, 0, 0);
+    for (i = 0; i < n; i++)
+        world_core(s->w, i, i / CRUSH_SHARING);
     join_all(s, 0);
     start_all(s);
     wait_until(s, all_linked, MINUTE);
-    run_for(s, 20 * SECOND);
-    for (i = 0; i < s->o.nodes; i++)
-        stop_at[i] = s->w->now + rnd(s, STARVED_CYCLE);
-    starve_for(s, 20 * SECOND + STARVED_CYCLE, stop_at); /* the last begins one cycle later */
-    lost = starved.links;
-    figure(s, "starved links lost in the first 20 s", (double)lost);
-    starve_for(s, 100 * SECOND, stop_at);
-    bar(s, "starved times one was taken for dead", (double)starved.failed, 0);
-    bar(s, "starved links lost after the first 20 s", (double)(starved.links - lost), 0);
-    starved_death(s, 4, 1, stop_at);
-    starved_death(s, 2, 0, stop_at);
-    starved_death(s, 3, 0, stop_at);
-    bar(s, "starved times one that lives was taken for dead", (double)starved.others, 0);
-    run_for(s, 2 * MINUTE);
-    (void)settle(s, 3 * SECOND, 2 * MINUTE);
-    wait_until(s, all_well, MINUTE);
+    run_for(s, 5 * SECOND);
+    if (!s->w->failed && !is_normal(s))
+        world_fail(s->w, "not normal before any load: %s", s->why);
+    for (end = s->w->now + CRUSH_TIME; s->w->now < end && !s->w->failed;) {
+        kinds[kind].slice(s);
+        run_for(s, CRUSH_SLICE);
+    }
+    relieve(s);
+    end = back = s->w->now;
+    while (!s->w->failed && !is_normal(s) && back - end <= 6 * CRUSH_BACK) {
+        world_say(s->w, 1, "not normal: %s", s->why);
+        back = s->w->now;
+    }
+    if (!s->w->failed && back - end > CRUSH_BACK)
+        world_fail(s->w, "%s: normal again after %.1f s, before that %s", kinds[kind].name,
+                   (double)(back - end) / 1e6, s->why);
+    (void)snprintf(name, sizeof name, "overload by %s: normal again after s", kinds[kind].name);
+    bar(s, name, (double)(back - end) / 1e6, (double)CRUSH_BACK / 1e6);
+    s->peace_us = back - end ? back - end : 1;
 }

@@ -22,7 +22,7 @@ work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
-parts="$parts overload crushed slow large tree launch launch_chaos figures liar lies lies_said door sim"
+parts="$parts starved overload slow large tree launch launch_chaos figures liar lies lies_said door sim"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 mkdir -p "$dir"
@@ -173,7 +173,7 @@ bars() {
     full hole 6
     full flaky_path 6
     full late_ends 8
-    full crushed 12 SEEDS=500 # 0.25 s of processor time each
+    full overload 12 SEEDS=500 # 0.25 s of processor time each
     for n in 100 150 200; do full cost_three $n; done
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
@@ -281,8 +281,8 @@ routing() {
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
     sim SCENARIO=cost_three NODES=100
-    sim SCENARIO=crushed NODES=8 SEEDS=20 # each kind once
-    sim SCENARIO=crushed NODES=12 SEED=238 # a flow that waited half a minute to ask
+    sim SCENARIO=overload NODES=8 SEEDS=20 # each kind once
+    sim SCENARIO=overload NODES=12 SEED=238 # a flow that waited half a minute to ask
     sim SCENARIO=words_1 NODES=32
     sim SCENARIO=words_10 NODES=32
     sim SCENARIO=words_200 NODES=64

@@ -53,17 +53,17 @@ void tell_deaths(struct sim *s);
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
 
-/* Told in overload.c. */
+/* Told in starved.c. */
 void tell_words_1(struct sim *s);
 void tell_words_10(struct sim *s);
 void tell_words_200(struct sim *s);
 void tell_words_killed(struct sim *s);
 void tell_starved(struct sim *s);
-void overload_world(struct world_options *o);
+void words_world(struct world_options *o);
 
-/* Told in crushed.c. */
-void tell_crushed(struct sim *s);
-void crushed_world(struct world_options *o);
+/* Told in overload.c. */
+void tell_overload(struct sim *s);
+void overload_world(struct world_options *o);
 
 /* Told in large.c. */
 void tell_too_large(struct sim *s);

@@ -115,7 +115,7 @@ int ftm_error_raise(struct ftm *e, struct ftm_comm *comm, int code, const char *
     if (h == NULL || h->kind == FTM_ERRHANDLER_FATAL)
         error_end(e, comm, code, call, argument, value);
     else if (h->kind == FTM_ERRHANDLER_CALL) {
-        handle = comm->handle;
+        handle = comm->handle != 0 ? comm->handle : MPI_COMM_NULL; /* a request may outlive it */
         h->function(&handle, &told, call); /* it may jump out: nothing is done behind it */
     }
     return code;

@@ -9,6 +9,7 @@ struct wait_set {
     const char *call;
     int count;
     MPI_Request *handles;
+    int done; /* of wait_all_done: those before this one are */
 };
 
 static struct ftm_request *wait_request(MPI_Request handle)
@@ -61,12 +62,11 @@ static int wait_check(const struct wait_set *s)
 
 static int wait_all_done(void *arg)
 {
-    const struct wait_set *s = arg;
+    struct wait_set *s = arg;
     struct ftm_request *r;
-    int i;
 
-    for (i = 0; i < s->count; i++)
-        if ((r = wait_active(s->handles[i])) != NULL && !r->done)
+    for (; s->done < s->count; s->done++)
+        if ((r = wait_active(s->handles[s->done])) != NULL && !r->done)
             return 0;
     return 1;
 }
@@ -145,6 +145,7 @@ static struct wait_set wait_make(const char *call, int count, MPI_Request *handl
     s.call = call;
     s.count = count;
     s.handles = handles;
+    s.done = 0;
     return s;
 }
 

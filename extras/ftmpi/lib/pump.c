@@ -125,9 +125,13 @@ int ftm_pump_request(struct ftm *e, struct ftm_request *r)
 
 void ftm_pump_started(struct ftm *e, uint64_t bytes)
 {
-    uint64_t now = phx_now_us();
-    int row = now - e->row_us < PUMP_ROW_US;
+    uint64_t now;
+    int row;
 
+    if (ftm_deadline(e) != 0)
+        return; /* nothing waits to leave: it went through a ring, or was a receive */
+    now = phx_now_us();
+    row = now - e->row_us < PUMP_ROW_US;
     e->row_us = now;
     if (!row || bytes >= PUMP_SMALL)
         ftm_pump_flush(e);

@@ -37,7 +37,7 @@ static void request_give_back(struct ftm *e, struct ftm_request *r)
     ftm_comm_drop(e, r->order.comm);
     if (e->pooled < REQUEST_POOL) {
         e->pooled++;
-        ftm_list_add(&e->pool, &r->link);
+        ftm_list_add(e->pool.next, &r->link); /* in front: it is in the cache */
     } else {
         ftm_mem_free(&e->mem, r, sizeof *r);
     }
