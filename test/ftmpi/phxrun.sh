@@ -26,6 +26,10 @@ same "$(awk -F. '{ print $1, $2 }' "$work/out" | sort -u | awk '{ site[$1] = $2 
     'a site is what is behind one gateway'
 job "$work/p_coll" small
 same "$status $(cat "$work/out")" '0 ok - collectives of 8 ranks' 'collectives over three sites'
+$FTMPICC -O1 -o "$work/jacobi" "$ROOT/examples/jacobi.c" -lm > "$work/out" 2> "$work/err"
+job "$work/jacobi" 40
+same "$status $(tail -1 "$work/out")" '0 every cell has the bits of the serial run' \
+    'the example over three sites'
 FTMPI_TCP=1 job "$work/p_coll" small
 same "$status $(cat "$work/out")" '0 ok - collectives of 8 ranks' '.. over TCP'
 
