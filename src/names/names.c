@@ -355,7 +355,7 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->version++;
+    n->version += n->of[node].count > 0;
     return changed;
 }
 

@@ -341,8 +341,26 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
+/* Wakes as many of those who wait for the peer as there is room for, and one more. If they leave room, the next
+ * run wakes others. */
+static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
+{
+    size_t waiting = peer->out.bytes + peer->boxes.bytes;
+    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    struct phx__waiter *one;
+
+    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
+        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
+            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    if (peer->waiters != NULL)
+        phx__ring_add(later, &peer->room_link);
+}
+
 void phx__post_box_run_rooms(struct phx__post *p)
 {
+    struct phx__ring later;
+
+    phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
         struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
 
@@ -353,8 +371,10 @@ void phx__post_box_run_rooms(struct phx__post *p)
                 break;
         }
         if (phx__post_box_credit(p, peer))
-            phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+            box_wake(p, peer, &later);
     }
+    while (!phx__ring_is_empty(&later))
+        phx__ring_add(&p->rooms, later.next);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
         phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }
@@ -519,6 +539,7 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
         if (way->peer == NULL)
             return PHX_ENOMEM;
         way->waiters = &way->peer->waiters;
+        way->peer->wanted = size;
     } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
         way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
     }
@@ -919,7 +940,7 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
-    phx__post_box_names(p);
+    box_look_again(p); /* once for all that failed in this step */
 }
 
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
