@@ -14,9 +14,9 @@
  * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
- * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
- * differ in epoch and stay separate claims.
+ * "assumed last, knowing of the other" always wins. Own claims that it meets or touches get its epoch, too, and
+ * are one claim with it: names assumed one by one are one range in the card. But none is raised while names
+ * are being handed over (`keep`): the heir takes what is held by an old epoch.
  *
  * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
  * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
@@ -159,19 +159,31 @@ static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32
     }
 }
 
-/* Joins own neighbours of the same epoch. */
-static void names_join(struct phx__names_of *own)
+/* Joins neighbours of the same epoch among the own claims from..to - 1. */
+static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
 {
-    uint32_t i, out = 0;
+    uint32_t i, out = from;
 
-    for (i = 1; i < own->count; i++) {
+    for (i = from + 1; i < to; i++) {
         struct phx__claim *end = &own->at[out];
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
             own->at[++out] = own->at[i];
     }
-    own->count = out + 1;
+    if (++out == to)
+        return;
+    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
+    own->count -= to - out;
+}
+
+/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
+static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
+            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
+            own->at[i].epoch = want->epoch;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -256,7 +268,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
-    uint32_t i, gaps;
+    uint32_t i, j, gaps;
 
     if (first > last)
         return PHX_ERANGE;
@@ -272,9 +284,14 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
-    names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
-        names_join(own);
+    j = names_past(own, i, last);
+    names_fill(own, i, j, gaps, want);
+    j += gaps;
+    j += j < own->count;
+    i -= i > 0;
+    if (want.epoch == n->epoch_max && !n->keep)
+        names_raise(own, &want, i, j);
+    names_join(own, i, j);
     n->version++;
     return 1;
 }

@@ -20,6 +20,7 @@ struct phx__names {
     uint32_t conflict_count, conflict_taken, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
+    int keep;           /* own claims keep their epochs */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);

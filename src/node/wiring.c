@@ -200,6 +200,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     if (p->leave.closing || p->step.free_later)
         return 0;
     phx__node_frames_charge_names(p);
+    p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
