@@ -14,9 +14,9 @@
  * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- * "assumed last, knowing of the other" always wins. Own claims that it meets or touches get its epoch, too, and
- * are one claim with it: names assumed one by one are one range in the card. But none is raised while names
- * are being handed over (`keep`): the heir takes what is held by an old epoch.
+ * "assumed last, knowing of the other" always wins. Own claims that it meets or touches get its epoch, too,
+ * and are one claim with it: names assumed one by one are one range in the card. But none is raised while
+ * names are handed over (`keep`): the heir takes what is held by an old epoch.
  *
  * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
  * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
@@ -221,20 +221,29 @@ static void names_decode(const struct phx__card *card, uint32_t i, struct phx__c
     out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
-/* Cards come again for other reasons than names, such as a new address. */
-static int names_is_same(const struct phx__names *n, uint32_t node, const struct phx__card *card,
-                         uint32_t count)
+static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
-    struct phx__claim c;
+    struct phx__names_changes *c = &n->changes;
 
-    if ((node < n->capacity ? n->of[node].count : 0) != count)
-        return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        names_decode(card, i, &c);
-        if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
-            return 0;
+    if (c->count < PHX__COUNT(c->at))
+        c->at[c->count] = (struct phx_range){ first, last };
+    c->count += c->count <= PHX__COUNT(c->at);
+}
+
+/* The claims that are in one of the two only. */
+static void names_differ(struct phx__names *n, const struct phx__names_of *a, const struct phx__names_of *b)
+{
+    for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
+        const struct phx__claim *c;
+
+        if (i < a->count && k < b->count && memcmp(&a->at[i], &b->at[k], sizeof *a->at) == 0) {
+            i++;
+            k++;
+            continue;
+        }
+        c = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first) ? &a->at[i++] : &b->at[k++];
+        names_change(n, c->first, c->last);
     }
-    return 1;
 }
 
 /* Takes over the memory of new. */
@@ -242,6 +251,8 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
+    names_differ(n, of, new);
+    n->dead_version += of->dead;
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -292,6 +303,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (want.epoch == n->epoch_max && !n->keep)
         names_raise(own, &want, i, j);
     names_join(own, i, j);
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -328,6 +340,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         end.first = last + 1;
         own->at[keep - 1] = end;
     }
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -339,8 +352,6 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
-    if (names_is_same(n, node, card, count))
-        return 0; /* ours never lose against what is known, so there is nothing to contest */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
@@ -349,6 +360,12 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     for (i = 0; i < count; i++)
         names_decode(card, i, &theirs.at[i]);
     theirs.dead = n->of[node].dead;
+    /* Cards come again for other reasons than names: ours never lose against what is known. */
+    if (count == n->of[node].count
+        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
+        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
+        return 0;
+    }
     changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
     if (changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
@@ -362,6 +379,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
 
 int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -372,7 +390,9 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
+    names_differ(n, &n->of[node], &none);
     n->version += n->of[node].count > 0;
+    n->dead_version++;
     return changed;
 }
 
@@ -391,6 +411,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     of->trimmed = 1;
     phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
     n->version++;
+    n->dead_version++;
 }
 
 void phx__names_forget(struct phx__names *n, uint32_t node)

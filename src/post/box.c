@@ -25,7 +25,8 @@
  * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
  * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
  * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
- * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
+ * nothing queued. Of others it looks at those of the names that changed, or at all if these are more names,
+ * and at all that wait for room in the store. A REFUSED one tries again after 50 ms, then twice that, up to 1 s.
  *
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
@@ -341,8 +342,8 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
-/* Wakes as many of those who wait for the peer as there is room for, and one more. If they leave room, the next
- * run wakes others. */
+/* Wakes as many who wait for the peer as there is room for, and one. If they leave room, the next run wakes
+ * others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
     size_t waiting = peer->out.bytes + peer->boxes.bytes;
@@ -472,11 +473,6 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
     phx__post_box_gate(p, m->box, reason);
     m->box->last_returned = q;
     return 0;
-}
-
-void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
-{
-    phx__post_store_drop(&p->store, b, b->last_returned);
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
@@ -848,7 +844,6 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
-    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -859,10 +854,34 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
+void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count)
+{
+    uint64_t left = p->store.count, n, size;
+    uint32_t i;
+
+    for (i = 0; i < count && (size = ranges[i].last - ranges[i].first) < left; i++)
+        left -= size + 1;
+    if (i < count) {
+        phx__post_box_names(p); /* there are more names than mailboxes */
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        for (n = 0; n <= ranges[i].last - ranges[i].first; n++) {
+            struct phx__box *b = phx__post_store_find(&p->store, ranges[i].first + n);
+
+            if (b != NULL && b->head != NULL)
+                phx__post_box_route(p, b);
+        }
+    }
+    box_retry(p);
+    box_sort_waiters(p, &p->waiting.room);
+    box_sort_waiters(p, &p->waiting.owner);
+}
+
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
  * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
 PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
-                          int emitted, int back, int again, int failure)
+                                    int emitted, int back, int again, int failure)
 {
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
 
