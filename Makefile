@@ -18,13 +18,20 @@ test:
 
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
-build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch])
+launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c)
+build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch]) $(launch_arbiter) $(launch_arbiter:.c=.h)
 	@mkdir -p build
-	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) phoenix.c
+	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) $(launch_arbiter) phoenix.c
 
 # Eight played hosts, two of them behind a gateway: start, exchange, a rank killed, an agent killed.
 demo_launch: launch
 	@./extras/launch/demo.sh
+
+# The command of extras/phx, by the compile line in its first comment; TLS=1: with BearSSL.
+phx: build/phx
+build/phx: phoenix.c phoenix.h $(wildcard extras/phx/*.[ch] extras/ssh/*.[ch])
+	@mkdir -p build
+	$(CC) $(CFLAGS) $(if $(TLS),-DPHX_TLS) -o $@ extras/phx/*.c extras/ssh/ssh.c phoenix.c $(if $(TLS),-lbearssl)
 
 # The MPI of extras/ftmpi: its library, its launcher for one host, and the compilers' wrappers, in build/ftmpi.
 launcher_parts = $(addprefix extras/launch/,proc.c lines.c status.c)
@@ -85,8 +92,13 @@ lab: phoenix.c
 ports: phoenix.c
 	@./test/ports.sh $(if $(QUICK),--quick)
 
+# PREFIX=/usr/local DESTDIR= TLS=1: header, static and shared library, phoenix.pc, phx, phxrun, man pages.
+install: phoenix.c
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' CC='$(CC)' TLS='$(TLS)' ./extras/install.sh
+
 clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch ftmpi sim bars figures bench curves cliffs bench_detect bench_serf lab ports clean FORCE
+.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves cliffs bench_detect bench_serf \
+    lab ports install clean FORCE

@@ -334,6 +334,9 @@ struct phx__writer {
     int bad;
 };
 PHX_PRIVATE void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity);
+/* Where there is room for them; u64: what is behind it. */
+PHX_PRIVATE void phx__buf_store_u32(uint8_t *p, uint32_t v);
+PHX_PRIVATE uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v);
 PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
@@ -635,8 +638,10 @@ PHX_PRIVATE int phx__wire_close(const struct phx__reader *r);
 #define PHX__DATA_FIRST 1u
 #define PHX__DATA_LAST 2u
 #define PHX__DATA_SEEN 4u    /* with FIRST: `seen` is there */
-#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same to and from */
+#define PHX__DATA_RUN 8u     /* with FIRST and LAST: more messages follow, of the same from */
 #define PHX__DATA_TAGS 16u   /* with RUN: each with its own tag; else all have the first one's */
+#define PHX__DATA_NAMES 64u  /* with RUN: each with its own name; else all are for the first one's */
+#define PHX__DATA_RUNS (PHX__DATA_RUN | PHX__DATA_TAGS | PHX__DATA_NAMES)
 #define PHX__DATA_SOON 32u   /* somebody waits for the ack */
 #define PHX__ACK_GAP 1u      /* ACK frame flag: a later fragment came; send again from next */
 #define PHX__ACK_RETURNS 2u  /* ACK frame flag: messages that come back to their source */
@@ -663,14 +668,18 @@ PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data 
  * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
 PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
                                         size_t *whole);
-/* Runs. Before each message behind the first stand its size and perhaps its tag: how many bytes that is. */
+/* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
-PHX_PRIVATE void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size);
-/* The bytes of the message that begins at `at` in a run that was decoded; *tag is set only with TAGS. */
-PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size);
+/* Puts them where there is room for as many bytes: where the message's own go. */
+PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size);
+/* The bytes of the message that begins at `at` in a run that was decoded; *to and *tag are set only with
+ * NAMES and TAGS. */
+PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
+                                               size_t *size);
 PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has `size` bytes now, header included, and perhaps other flags. */
-PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size);
+/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
+PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to
  * and seen (here 0 is said); the rest they have in common. */
@@ -1674,6 +1683,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
@@ -2201,7 +2211,7 @@ PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct ph
 #endif
 
 /* ======== src/dial/start.h ======== */
-/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.h - BRAIN: many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.h"
 #endif
@@ -2219,25 +2229,24 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
     uint64_t asked_at;  /* when somebody was last asked whether that was all */
     uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at;   /* when a link last came up */
+    uint64_t linked_at; /* when a link last came up */
+    uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* A node was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
 PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
- * look again at *next although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now, uint64_t *next);
+/* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
+ * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
+                                             uint64_t now);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */
@@ -2267,7 +2276,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at; /* in the order in which they are tried */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
     uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
@@ -2328,9 +2337,6 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
-                                          const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
@@ -2369,6 +2375,8 @@ struct phx__dial_ops {
     void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(phx *ctx);
+    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
@@ -2383,7 +2391,9 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
-    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
+    struct phx__dial_queue {
+        uint32_t head, tail; /* targets that are due; PHX__NONE */
+    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
@@ -2469,6 +2479,10 @@ PHX_PRIVATE int phx__post_returns_refuses(const struct phx__post_returns *r, uin
 /* Returns a message to that name, and what follows it in its run. 0; PHX_ELIMIT or PHX_ENOMEM: not now. */
 PHX_PRIVATE int phx__post_returns_add(struct phx__post_returns *r, uint64_t name,
                                       const struct phx__return *t);
+/* All messages to that name go back that do not know of the latest return. */
+PHX_PRIVATE void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name);
+/* The latest return since which messages to that name go back; 0: none is known by its name. */
+PHX_PRIVATE uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name);
 PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t seen);
 
 #endif
@@ -2483,6 +2497,8 @@ PHX_PRIVATE void phx__post_returns_confirm(struct phx__post_returns *r, uint32_t
 /* include "wire/data.h" */
 
 #define PHX__NEVER UINT64_MAX
+/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
+#define PHX__FLOW_RUN_MOST 16384u
 
 /* The bits of phx__flow_record.flags above those of the wire. */
 #define PHX__FLOW_TRIED 3
@@ -2497,7 +2513,7 @@ struct phx__message {
     struct phx__box *box; /* of its name, for messages in a flow */
     struct phx__multicast *multicast; /* of which it is a member, or NULL */
     unsigned tried; /* bits of box->lives: it was emitted in whole to these, and they failed in silence */
-    int run;        /* PHX__DATA_RUN, perhaps with _TAGS: it is the first of a run; else 0 */
+    int run;        /* PHX__DATA_RUN, perhaps with _NAMES and _TAGS: it is the first of a run; else 0 */
     uint32_t rest;    /* of a run: how many messages follow ... */
     size_t rest_size; /* ... in how many bytes, as in a frame */
     size_t size;
@@ -2511,7 +2527,8 @@ struct phx__message {
 PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
-/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. */
+/* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
+ * box is another one, too. */
 PHX_PRIVATE int phx__post_flow_message_next(struct phx__message *m);
 
 /* One frame of a flow: bytes of a head block, and then of a body block if body_size > 0. */
@@ -2528,12 +2545,15 @@ struct phx__flow_record {
     struct phx__multicast *multicast;
 };
 
-/* The last frame of a flow while it is not emitted: messages with these in common may join it. */
+/* The last frame of a flow while it is not emitted: messages with `from` in common may join it. */
 struct phx__flow_open {
-    const struct phx__box *box; /* NULL: none may join */
+    const struct phx__box *box; /* of the last message in it; NULL: none may join */
     uint64_t from;
     uint64_t tag;  /* of the first message in it */
     uint32_t left; /* bytes that may be added */
+    uint8_t run, head;     /* of a run: its flags, and the bytes before each message; else 0 */
+    uint8_t turned;        /* not all its messages are for one name */
+    uint8_t in_turn;       /* names took turns of late: the next run has these flags from the beginning */
     struct phx__flow_record *record;
 };
 
@@ -2583,16 +2603,21 @@ PHX_PRIVATE void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch,
 PHX_PRIVATE void phx__post_flow_trim(struct phx__flow_out *o);
 /* Queues a message. Holds m->body, or copies. 0 or PHX_ENOMEM, and then nothing changed. */
 PHX_PRIVATE int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m);
-/* Appends it to the last frame, if that is open and has room: 1, or 0. */
+/* Appends it to the last frame, if that has room: 1, or 0. If open.run has NAMES then, it counts by itself
+ * as under way in its box, else the frame does. */
 PHX_PRIVATE int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m);
-/* The same for a message to open.box without token and limit: where the caller writes its bytes, or NULL. */
-PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size);
+/* The same for a message to b without token and limit, if open.box is not NULL: where the caller writes its
+ * bytes, or NULL. */
+PHX_PRIVATE uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name,
+                                         uint64_t from, uint64_t tag, size_t size);
 
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_at(const struct phx__flow_out *o, uint32_t index);
 /* Bytes of messages in it. */
 PHX_PRIVATE size_t phx__post_flow_payload(const struct phx__flow_record *r);
 /* How many messages follow the first in it. */
 PHX_PRIVATE uint32_t phx__post_flow_rest(const struct phx__flow_record *r);
+/* Is it a run with NAMES? Its box is that of the first message only. */
+PHX_PRIVATE int phx__post_flow_is_mixed(const struct phx__flow_record *r);
 /* The next frame to emit; NULL: there is none, or no credit. */
 PHX_PRIVATE struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o);
 /* That frame was emitted. 1 if not for the first time. */
@@ -2612,6 +2637,9 @@ PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 /* *m as it was put, with all that joined it; data and body are borrowed from the records. */
 PHX_PRIVATE void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index,
                                         struct phx__message *m);
+/* Of a run with NAMES: the first message alone, as it is queued again. */
+PHX_PRIVATE struct phx__message phx__post_flow_message_alone(const struct phx__message *m,
+                                                             struct phx__box *b);
 /* How many records the message at index has. Index 0 may be in the middle of one. */
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
 /* Where the last message begins; count > 0. */
@@ -2735,7 +2763,8 @@ enum phx__box_state {
 /* What this node sends to one name. */
 struct phx__box {
     struct phx__ring link;
-    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers */
+    struct phx__ring age; /* FLOWING with nothing under way: among those of all peers ... */
+    uint64_t idle_since;  /* ... since then */
     uint64_t name;
     uint32_t index; /* in phx__post_store.boxes */
     enum phx__box_state state;
@@ -3030,6 +3059,29 @@ PHX_PRIVATE int phx__post_multicast_send(struct phx__post *p, const struct phx_c
 
 #endif
 
+/* ======== src/post/outcome.h ======== */
+/* outcome.h - what became of messages: promised when they are accepted, told in a step. */
+#ifdef PHX_LINES
+#line 1 "src/post/outcome.h"
+#endif
+#ifndef PHX_POST_OUTCOME_H
+#define PHX_POST_OUTCOME_H
+/* include "post/state.h" */
+
+/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
+PHX_PRIVATE uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body);
+/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_outcome_promise(struct phx__post *p, uint32_t n);
+/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
+PHX_PRIVATE void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result);
+/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
+PHX_PRIVATE void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
+PHX_PRIVATE void phx__post_outcome_tell(struct phx__post *p);
+/* May the application be called? done: how often it was in this phase of the step; once is always right. */
+PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done);
+
+#endif
+
 /* ======== src/post/sched.h ======== */
 /* sched.h - what is emitted next: one record per node, and a circle of sources per neighbour. */
 #ifdef PHX_LINES
@@ -3100,25 +3152,14 @@ PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint
 #endif
 
 /* ======== src/post/box.h ======== */
-/* box.h - the states of mailboxes, and the outcomes of messages. */
+/* box.h - the states of mailboxes: where the messages to a name go now. */
 #ifdef PHX_LINES
 #line 1 "src/post/box.h"
 #endif
 #ifndef PHX_POST_BOX_H
 #define PHX_POST_BOX_H
+/* include "post/outcome.h" */
 /* include "post/sched.h" */
-
-/* How many outcomes a message may need: one to report, one to release its owner's memory inside a step. */
-PHX_PRIVATE uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body);
-/* Reserves n more, so that none is lost for lack of memory. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_box_promise(struct phx__post *p, uint32_t n);
-/* The next phx__post_run reports the outcome of m, whose body is NULL if it is not to be dropped yet. */
-PHX_PRIVATE void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result);
-/* Messages of which nobody waits for the outcome were lost: that is told once for all. */
-PHX_PRIVATE void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
-PHX_PRIVATE void phx__post_box_tell(struct phx__post *p);
-/* May the application be called? done: how often it was in this phase of the step; once is always right. */
-PHX_PRIVATE int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done);
 
 /* When a message expires that was sent now with this time limit, 0: none. */
 PHX_PRIVATE uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us);
@@ -3144,12 +3185,16 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
 /* Frees an empty mailbox; who waits for it may try. */
 PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
-/* A frame in the peer's flow has ended. */
+/* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
+PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
+/* One of these has ended. */
 PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 /* A message came back: nothing more goes to the peer until all that is under way has ended. */
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
+/* The last of those that came back is not queued yet, after all. */
+PHX_PRIVATE void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b);
 /* After all calls of the former three: mailboxes and waiters may have room. */
 PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
@@ -3684,7 +3729,7 @@ struct phx__step {
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
-    uint64_t own_name, own_name_version; /* the name that was found to be here last, in which version + 1 */
+    uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
     /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
@@ -4899,7 +4944,7 @@ static uint8_t *buf_claim(struct phx__writer *w, size_t size)
     return p;
 }
 
-static void buf_store_u32(uint8_t *p, uint32_t v)
+void phx__buf_store_u32(uint8_t *p, uint32_t v)
 {
     p[0] = (uint8_t)v;
     p[1] = (uint8_t)(v >> 8);
@@ -4930,14 +4975,15 @@ void phx__buf_put_u32(struct phx__writer *w, uint32_t v)
     uint8_t *p = buf_claim(w, 4);
 
     if (p != NULL)
-        buf_store_u32(p, v);
+        phx__buf_store_u32(p, v);
 }
 
 /* By value: what p points to is not what v points to, and the compiler makes one store of it. */
-static void buf_store_u64(uint8_t *p, uint64_t v)
+uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 {
-    buf_store_u32(p, (uint32_t)v);
-    buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    phx__buf_store_u32(p, (uint32_t)v);
+    phx__buf_store_u32(p + 4, (uint32_t)(v >> 32));
+    return p + 8;
 }
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
@@ -4945,7 +4991,7 @@ void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
     uint8_t *p = buf_claim(w, 8);
 
     if (p != NULL)
-        buf_store_u64(p, v);
+        (void)phx__buf_store_u64(p, v);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -4953,7 +4999,7 @@ void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
     uint8_t *p = buf_claim(w, 8 * count);
 
     for (size_t i = 0; p != NULL && i < count; i++)
-        buf_store_u64(p + 8 * i, v[i]);
+        (void)phx__buf_store_u64(p + 8 * i, v[i]);
 }
 
 void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
@@ -4972,7 +5018,7 @@ void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
     if (w->bad)
         return;
     PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
-    buf_store_u32(w->data + offset, v);
+    phx__buf_store_u32(w->data + offset, v);
 }
 
 /* ---- Blocks
@@ -5370,7 +5416,7 @@ static int addr_is_decimal(char c)
 }
 
 /* The value of a hexadecimal digit, or -1. */
-static int addr_hex(char c)
+PHX__COLD static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
@@ -5379,7 +5425,7 @@ static int addr_hex(char c)
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
-static int addr_parse_v4(const char *s, uint8_t ip[4])
+PHX__COLD static int addr_parse_v4(const char *s, uint8_t ip[4])
 {
     int i, digits, value;
 
@@ -5397,7 +5443,7 @@ static int addr_parse_v4(const char *s, uint8_t ip[4])
 }
 
 /* One to four hexadecimal digits. Returns what follows them, or NULL. */
-static const char *addr_parse_group(const char *s, uint8_t out[2])
+PHX__COLD static const char *addr_parse_group(const char *s, uint8_t out[2])
 {
     int digits, value = 0;
 
@@ -5409,7 +5455,7 @@ static const char *addr_parse_group(const char *s, uint8_t out[2])
 }
 
 /* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
-static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
+PHX__COLD static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
 {
     if (*s == '\0')
         return s;
@@ -5463,7 +5509,7 @@ PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
     return 1;
 }
 
-int phx__addr_numeric(const char *host, struct phx_address *out)
+PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
@@ -5476,7 +5522,7 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 }
 
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
-static int addr_looks_numeric(const char *host)
+PHX__COLD static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
     int hex;
@@ -5493,7 +5539,7 @@ static int addr_looks_numeric(const char *host)
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
-static int addr_host_is_good(const char *host)
+PHX__COLD static int addr_host_is_good(const char *host)
 {
     struct phx_address numeric;
     const char *s;
@@ -5507,7 +5553,7 @@ static int addr_host_is_good(const char *host)
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
-static int addr_parse_port(const char *s, uint16_t *port)
+PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
     uint32_t value = 0;
     int digits;
@@ -5521,7 +5567,7 @@ static int addr_parse_port(const char *s, uint16_t *port)
 }
 
 /* The length of a text without control characters that ends with a NUL within `room` bytes, else 0. */
-static size_t addr_text_length(const char *text, size_t room)
+PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
@@ -5538,7 +5584,7 @@ static size_t addr_path_length(const char *path, size_t room)
     return path[0] == '/' ? addr_text_length(path, room) : 0;
 }
 
-static int addr_parse_tcp(const char *s, struct phx__parsed *out)
+PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 {
     int bracket = *s == '[';
     const char *host = s + bracket; /* past the '[' if there is one */
@@ -5586,7 +5632,7 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 }
 
 /* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
-int phx__addr_other(const char *text, struct phx_address *out)
+PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 {
     size_t n = addr_text_length(text, sizeof out->path), i;
 
@@ -5609,7 +5655,7 @@ static void addr_put_text(struct phx__writer *w, const char *s)
 }
 
 /* Digits come lowest first, so they are laid down from the end. */
-static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
 {
     char text[8]; /* 65535 has five digits */
     size_t at = sizeof text;
@@ -5621,7 +5667,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
     for (int i = 0; i < 4; i++) {
         if (i > 0)
@@ -5636,7 +5682,7 @@ static unsigned addr_group(const uint8_t ip[16], int i)
 }
 
 /* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-static int addr_longest_run(const uint8_t ip[16], int *length)
+PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
 {
     int i, run = 0, best = 8;
 
@@ -5652,14 +5698,14 @@ static int addr_longest_run(const uint8_t ip[16], int *length)
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-static int addr_is_mapped(const uint8_t ip[16])
+PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
 {
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
 }
 
-static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
+PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
     int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
@@ -5721,7 +5767,7 @@ static size_t addr_ip_size(const struct phx_address *a)
 }
 
 /* Field by field, since the unused bytes and the padding of the struct count for nothing. */
-int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
+PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
@@ -5733,7 +5779,7 @@ int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 {
     if (a->family == PHX_IPV4)
         return a->ip;
@@ -5742,7 +5788,7 @@ static const uint8_t *addr_as_v4(const struct phx_address *a)
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
  * dialling it reaches this machine on some systems, and neither is a name. */
-int phx__addr_is_local(const struct phx_address *a)
+PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5752,7 +5798,7 @@ int phx__addr_is_local(const struct phx_address *a)
     return a->family == PHX_UNIX || (a->family == PHX_IPV6 && memcmp(a->ip, loopback, 16) == 0);
 }
 
-int phx__addr_is_any(const struct phx_address *a)
+PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -5765,7 +5811,7 @@ int phx__addr_is_any(const struct phx_address *a)
 
 /* ---- On the wire */
 
-void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
+PHX__COLD void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 {
     size_t n = a->family == PHX_UNIX ? addr_path_length(a->path, sizeof a->path) : addr_ip_size(a);
 
@@ -5785,7 +5831,7 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 }
 
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
-int phx__addr_get(struct phx__reader *r, struct phx_address *a)
+PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
     struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;
@@ -6140,17 +6186,17 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
  * away, and the neighbour that brought it is not always to blame.
  *
  * A message of eight bytes in a frame of its own is eleven parts head and one part message. Messages that
- * wait behind each other for the same name, from the same name, are whole, and differ only in their bytes and
- * perhaps in their tags, so one frame can carry them all, as a run:
+ * wait behind each other for the same node, from the same name, are whole, and differ only in their bytes
+ * and perhaps in their names and tags, so one frame can carry them all, as a run:
  *
  *      head: target, source, number, epoch, to, from, tag, total | bytes | size bytes | size bytes | ...
- *            as in any frame; total is the first message's size   first    with TAGS: size tag bytes
+ *            as in any frame; total is the first message's size   first    with NAMES, TAGS: size to tag
  *
- * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a tag or
- * none has, so how much of a run is not messages follows from their number. Any rest of a run, from some
- * message on, has the shape of a run again, but for the head: that is how a run that came back in part is
- * kept without taking it apart. A decoder walks a run to its end before anybody else looks into it, so what
- * walks it again need not check. */
+ * A size takes two bytes, which is enough for all that fits a frame. Either all that follow have a name or
+ * none has, and so with tags: how much of a run is not messages follows from their number. Any rest of a run,
+ * from some message on, has the shape of a run again, but for the head: that is how a run for one name that
+ * came back in part is kept without taking it apart. A decoder walks a run to its end before anybody else
+ * looks into it, so what walks it again need not check. */
 /* include "wire/data.h" */
 
 /* The most a message may hold: cfg.max_message is at most 1 GiB. */
@@ -6160,32 +6206,42 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 /* Where the flags stand in a frame, and the epoch in a line. */
 #define WIRE_FLAGS_AT 5u
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
-/* In a run, before a message behind the first: its size, and perhaps its tag. */
+/* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
-#define WIRE_MORE_TAG 8u
+#define WIRE_MORE_FIELD 8u
 
 /* ---- Runs */
 
 size_t phx__wire_data_more_head(int flags)
 {
-    return (flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_SIZE + WIRE_MORE_TAG : WIRE_MORE_SIZE;
+    return WIRE_MORE_SIZE + ((flags & (int)PHX__DATA_TAGS) != 0 ? WIRE_MORE_FIELD : 0)
+           + ((flags & (int)PHX__DATA_NAMES) != 0 ? WIRE_MORE_FIELD : 0);
 }
 
-void phx__wire_data_put_more(struct phx__writer *w, int flags, uint64_t tag, size_t size)
+uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to, uint64_t tag, size_t size)
 {
     PHX_ASSERT(size <= UINT16_MAX);
-    phx__buf_put_u16(w, (uint16_t)size);
-    if ((flags & (int)PHX__DATA_TAGS) != 0)
-        phx__buf_put_u64(w, tag);
+    *at++ = (uint8_t)size;
+    *at++ = (uint8_t)(size >> 8);
+    if ((flags & (int)PHX__DATA_NAMES) != 0)
+        at = phx__buf_store_u64(at, to);
+    return (flags & (int)PHX__DATA_TAGS) != 0 ? phx__buf_store_u64(at, tag) : at;
 }
 
-const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *tag, size_t *size)
+const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag, size_t *size)
 {
     *size = (size_t)(at[0] | at[1] << 8);
-    if ((flags & (int)PHX__DATA_TAGS) == 0)
-        return at + WIRE_MORE_SIZE;
-    *tag = phx__buf_load_u64(at + WIRE_MORE_SIZE);
-    return at + WIRE_MORE_SIZE + WIRE_MORE_TAG;
+    at += WIRE_MORE_SIZE;
+    if ((flags & (int)(PHX__DATA_NAMES | PHX__DATA_TAGS)) == 0)
+        return at;
+    if ((flags & (int)PHX__DATA_NAMES) != 0) {
+        *to = phx__buf_load_u64(at);
+        at += WIRE_MORE_FIELD;
+        if ((flags & (int)PHX__DATA_TAGS) == 0)
+            return at;
+    }
+    *tag = phx__buf_load_u64(at);
+    return at + WIRE_MORE_FIELD;
 }
 
 int phx__wire_data_flags(const uint8_t *frame)
@@ -6193,21 +6249,22 @@ int phx__wire_data_flags(const uint8_t *frame)
     return frame[WIRE_FLAGS_AT];
 }
 
-void phx__wire_data_stretch(uint8_t *frame, int flags, size_t size)
+void phx__wire_data_set_flags(uint8_t *frame, int flags)
 {
-    struct phx__writer w;
+    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
+}
 
+void phx__wire_data_stretch(uint8_t *frame, size_t size)
+{
     PHX_ASSERT(size <= PHX__FRAME_MAX);
-    phx__buf_writer_init(&w, frame, PHX__WIRE_FIELD);
-    phx__buf_put_u32(&w, (uint32_t)(size - PHX__WIRE_FIELD));
-    frame[WIRE_FLAGS_AT] = (uint8_t)flags;
+    phx__buf_store_u32(frame, (uint32_t)(size - PHX__WIRE_FIELD));
 }
 
 /* Is it a run with at least one message behind the first, and all of them whole? Counts them in d->more. */
 static int wire_count_run(struct phx__data *d, int flags)
 {
     const unsigned whole = PHX__DATA_FIRST | PHX__DATA_LAST;
-    const size_t tag = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
+    const size_t fields = phx__wire_data_more_head(flags) - WIRE_MORE_SIZE;
     struct phx__reader r;
 
     if (((unsigned)flags & whole) != whole || d->size > PHX__FRAGMENT || d->total >= d->size)
@@ -6217,7 +6274,7 @@ static int wire_count_run(struct phx__data *d, int flags)
     for (; r.left > 0; d->more++) {
         size_t size = phx__buf_get_u16(&r);
 
-        (void)phx__buf_get_bytes(&r, tag + size); /* running past the end leaves nothing, and is bad */
+        (void)phx__buf_get_bytes(&r, fields + size); /* running past the end leaves nothing, and is bad */
     }
     return !r.bad;
 }
@@ -6273,7 +6330,8 @@ static int wire_data_fits(int flags, struct phx__data *d)
         return 0;
     if ((flags & (int)PHX__DATA_RUN) != 0)
         return wire_count_run(d, flags);
-    return (flags & (int)PHX__DATA_TAGS) == 0 && wire_payload_fits(flags, d->size, d->total);
+    return (flags & (int)(PHX__DATA_TAGS | PHX__DATA_NAMES)) == 0
+           && wire_payload_fits(flags, d->size, d->total);
 }
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
@@ -8043,7 +8101,7 @@ int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
-static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+PHX__COLD static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
                              socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
@@ -8067,7 +8125,7 @@ static int os_samehost_has_name(const struct phx_address *a)
     return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
 }
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -8088,7 +8146,7 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 }
 
 /* Would a packet to this address come from it? */
-static int os_samehost_is_source(int fd, const struct phx_address *a)
+PHX__COLD static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
     union os_sockaddr to, from;
     socklen_t size;
@@ -8102,7 +8160,7 @@ static int os_samehost_is_source(int fd, const struct phx_address *a)
                                  : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     int fd, own;
 
@@ -8119,7 +8177,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
 }
 
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
-static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
+PHX__COLD static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
     struct ucred peer; /* who the listener was when it began to listen */
@@ -8135,7 +8193,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
                : PHX_EACCES;
 }
 
-int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
     int fd, err;
 
@@ -9350,7 +9408,7 @@ static uint32_t hello_keys(const struct phx__link_set *s)
 }
 
 /* HMAC with one of our keys, for an ANSWER or this body of a PROOF: the cluster and all before the macs. */
-static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+PHX__COLD static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                       const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
@@ -9385,14 +9443,14 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
     return found;
 }
 
-void phx__link_hello_rekey(struct phx__link_set *s)
+PHX__COLD void phx__link_hello_rekey(struct phx__link_set *s)
 {
     for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
 
-void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
+PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
@@ -9404,7 +9462,7 @@ void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
     s->cluster = cluster;
 }
 
-static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
     if (size > sizeof to->data)
         return PHX_EPROTO;
@@ -9415,7 +9473,7 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
-static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
     const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
@@ -9428,7 +9486,7 @@ static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
-static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
+PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
     int err = l->hello->padded ? hello_say_pad(s, l) : 0;
@@ -9439,7 +9497,7 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
 }
 
-static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
@@ -9461,7 +9519,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
     memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
 }
 
-static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .observed = l->address };
@@ -9483,7 +9541,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     return phx__link_out_control_end(s, l, &w);
 }
 
-static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
+PHX__COLD static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
@@ -9499,7 +9557,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
 
 /* ---- What is heard */
 
-static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 {
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
@@ -9510,7 +9568,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Acceptor. */
-static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
     int err = phx__wire_link_get(f, PHX__HELLO, &h);
@@ -9530,7 +9588,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
     return err == PHX_EAGAIN ? 0 : err;
 }
 
-int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 {
     int err = s->ops->judge(s->ctx, l);
 
@@ -9538,7 +9596,7 @@ int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Dialer. */
-static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
     uint32_t key;
@@ -9563,7 +9621,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     return hello_now_up(s, l);
 }
 
-static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
     int err = phx__wire_link_get(f, PHX__PROOF, &p);
@@ -9580,7 +9638,7 @@ static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const st
     return hello_now_up(s, l);
 }
 
-int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
         return hello_on_hello(s, l, f);
@@ -9593,7 +9651,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
-int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
 {
     uint8_t seed[PHX__TLS_SEED];
     int err = s->ops->random(s->ctx, seed, sizeof seed);
@@ -9601,7 +9659,7 @@ int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
     return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
 }
 
-int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
 {
     int err = l->secure ? phx__link_hello_tls(s, l) : 0;
 
@@ -11283,6 +11341,11 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
         route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = 1;
+    }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);
@@ -11757,8 +11820,19 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
+ * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
+static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+
+    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
+           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
+           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+}
+
 /* Must neighbour j be sent an entry for v now? */
-static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
@@ -11785,7 +11859,13 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
+        return 0;
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+        j->held = 1;
+        return 0;
+    }
+    return 1;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
@@ -12201,7 +12281,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 1;
     d->monitors++;
@@ -12224,7 +12304,7 @@ static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 }
 
 /* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
-static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
+PHX__COLD static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
     uint64_t skip;
@@ -12241,7 +12321,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
 }
 
 /* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
-static void detect_fill_monitors(struct phx__detect *d)
+PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
 
@@ -12315,7 +12395,7 @@ static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
-static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
@@ -12324,7 +12404,7 @@ static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
@@ -12335,7 +12415,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
@@ -12372,7 +12452,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
     l->used = l->used_last > l->received_at;
     if (l->used && l->received_at > l->used_at) {
@@ -12448,7 +12528,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 }
 
 /* The owner frees the timers with their heap. */
-void phx__detect_free(struct phx__detect *d)
+PHX__COLD void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
@@ -12457,7 +12537,7 @@ void phx__detect_free(struct phx__detect *d)
     memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
+PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     d->limits = *limits;
     detect_fill_monitors(d);
@@ -12469,14 +12549,14 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
 }
 
 /* All neighbours hear at once of what they could take for a death. */
-static void detect_tell_all(struct phx__detect *d)
+PHX__COLD static void detect_tell_all(struct phx__detect *d)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
-void phx__detect_busy(struct phx__detect *d, uint64_t us)
+PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 {
     uint64_t before = d->pause;
 
@@ -12487,7 +12567,7 @@ void phx__detect_busy(struct phx__detect *d, uint64_t us)
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
-static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
     uint64_t was = d->slow;
 
@@ -12577,7 +12657,7 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
     return 0;
 }
 
-void phx__detect_link_down(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
@@ -12677,7 +12757,7 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
@@ -12733,7 +12813,7 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
     return l != NULL && l->monitor;
 }
 
-void phx__detect_forget(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
 
@@ -13489,7 +13569,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
@@ -13505,7 +13585,7 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
-static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
                       const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
@@ -13537,7 +13617,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
     *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
 }
 
-void phx__names_lost_free(struct phx__names_lost *l)
+PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
     lost_drop(l, &l->told);
@@ -13546,7 +13626,7 @@ void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-static int lost_find(struct phx__names_lost *l)
+PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
     struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
@@ -13567,7 +13647,7 @@ static int lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_compare(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
@@ -13589,7 +13669,7 @@ int phx__names_lost_compare(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
+PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
     struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
@@ -13604,7 +13684,7 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
+PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
     struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;
@@ -13959,46 +14039,44 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 }
 
 /* ======== src/dial/start.c ======== */
-/* start.c - many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.c - many nodes start together: how fast each of them dials. */
 #ifdef PHX_LINES
 #line 1 "src/dial/start.c"
 #endif
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows. That is late if the other dials take the processors before: with 64 dials at once a hundred
- * processes on two cores need half a second until each has had its turn, and news takes several turns of the
- * hub. To wait until the hub is done is no cure, since a slow hub looks the same.
+ * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
+ * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
+ * turn, and what they say waits for several turns of the hub.
  *
- * So the hub is asked. Above a few known nodes (`above`) a start is *paced*:
+ * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
+ * there is time for it:
  *
- *   - While nodes are being heard of for the first time, they are not dialled. After a moment without news,
- *     the node that told of the last one is asked for a BEAT. If its digest is ours, that was all, and
- *     dialling begins. A node that never answers, or always knows more, is not waited for long. News stops
- *     the dialling again, but news that never ends, be it true or made up, does not stop it for ever.
- *   - Then the next dial begins when one has ended. The window of dials at once begins low, since one or two
+ *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
+ *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
+ *     processors to the others. Those to whom somebody sends come first. That a hub has told all cannot be
+ *     seen, as a slow one looks the same. So after a moment without news the node that told of the last one
+ *     is asked for a BEAT: if its digest is ours, that was all.
+ *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
  *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
  *     only last longer, until they time out and start over.
  *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
  *     steps, because each moment is a turn of its own.
- *   - Traffic (phx__dial_want) does not wait.
  *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
 /* include "dial/start.h" */
 
-/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
-#define START_SPREAD_US UINT64_C(80)
-#define START_STEPS 32u
-/* A moment without news: this, and START_LULL_PAIR_US times known^2, a tenth of what the links of so many
- * take on two cores: 12 ms in all for 100, 42 ms for 200. */
+#define START_EACH_US PHX__MS
+/* News may have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links
+ * of so many take on two cores: 12 ms in all for 100, 42 ms for 200. Else a node asks again. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-/* Without the right answer a node asks again after this, and dials START_WAIT_US after the last news. */
 #define START_AGAIN_US (20 * PHX__MS)
-#define START_WAIT_US PHX__SECOND
-/* Nor does news after news keep it waiting longer than this in all. */
-#define START_NEWS_US (5 * PHX__SECOND)
+/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
+#define START_SPREAD_US UINT64_C(80)
+#define START_STEPS 32u
 /* The first dial stays left to the other side while links came within this. */
 #define START_PATIENCE_US PHX__SECOND
 /* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
@@ -14024,31 +14102,30 @@ int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
     return s->above != 0 && known > s->above;
 }
 
-void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->learnt_at <= s->told_all_at || now >= s->learnt_at + START_WAIT_US)
-        s->news_at = now;
-    s->learnt_at = now;
-}
-
-/* When the news are not waited for any longer. */
-static uint64_t start_end(const struct phx__dial_start *s)
-{
-    return PHX__MIN(s->learnt_at + START_WAIT_US, s->news_at + START_NEWS_US);
-}
-
-/* Is the news perhaps still coming in? */
-static int start_is_settling(const struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    return phx__dial_start_is_paced(s, known) && s->learnt_at > s->told_all_at && now < start_end(s);
-}
-
+/* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
 static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
-    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US);
-    uint64_t first = s->learnt_at + lull, again = s->asked_at + START_AGAIN_US;
+    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
-    return first > again ? first : again;
+    if (s->learnt_at <= s->told_all_at)
+        return UINT64_MAX;
+    return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
+}
+
+int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
+{
+    if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
+        return 0;
+    s->asked_at = now;
+    return 1;
+}
+
+int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
+        return 0;
+    s->told_all_at = now;
+    return 1;
 }
 
 uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
@@ -14063,9 +14140,11 @@ int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, 
     return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
 
-/* Dials that count, and when the next of them stops counting. */
-static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t now, uint64_t *next)
+/* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
+static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                uint64_t now)
 {
+    uint64_t next = UINT64_MAX;
     uint32_t k, count = 0;
 
     for (k = 0; k < slots->count; k++) {
@@ -14074,37 +14153,18 @@ static uint32_t start_under_way(const struct phx__dial_slots *slots, uint64_t no
         if (slot->target == PHX__NONE || now >= until)
             continue;
         count++;
-        *next = PHX__MIN(until, *next);
+        next = PHX__MIN(until, next);
     }
-    return count;
+    return count < s->window ? now : next;
 }
 
-int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                             uint32_t known, int first, uint64_t now, uint64_t *next)
+uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                 uint32_t known, int busy, uint64_t now)
 {
-    *next = UINT64_MAX;
-    if (slots->free == PHX__NONE || !phx__dial_start_is_paced(s, known))
-        return slots->free != PHX__NONE;
-    if (start_under_way(slots, now, next) >= s->window)
-        return 0;
-    *next = PHX__MIN(start_ask_at(s, known), start_end(s));
-    return !first || !start_is_settling(s, known, now);
-}
+    uint64_t turn = s->began_at + known * START_EACH_US, ask = start_ask_at(s, known), at;
 
-int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    if (!start_is_settling(s, known, now) || now < start_ask_at(s, known))
-        return 0;
-    s->asked_at = now;
-    return 1;
-}
-
-int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
-        return 0;
-    s->told_all_at = now;
-    return 1;
+    at = now < turn && (busy || ask != UINT64_MAX) ? turn : start_window_at(s, slots, now);
+    return at <= now ? at : PHX__MIN(at, ask);
 }
 
 void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
@@ -14257,11 +14317,6 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
         if (ts->at[ts->hubs[i]].node == node)
             out[count++] = &ts->at[ts->hubs[i]];
     return count;
-}
-
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
-{
-    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
 }
 
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
@@ -14504,67 +14559,70 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queue of due targets */
+/* ---- The queues of due targets */
 
-static struct phx__dial_target *dial_head(const struct phx__dial *d)
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
-}
-
-/* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, t);
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+           && dial_node(d, t->node)->reachable;
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
+static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
 {
-    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
+    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
 }
 
+/* Those to whom somebody sends come first among those that can wait. */
 static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
-    int front = dial_passes(d, t);
+    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
+    struct phx__dial_queue *q = &d->queue[ease];
+    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
 
-    t->queued = 1;
-    dial_join(d, front ? PHX__NONE : d->tail, target);
-    dial_join(d, target, front ? head : PHX__NONE);
+    t->queued = (uint8_t)(1 + ease);
+    dial_join(d, q, front ? PHX__NONE : q->tail, target);
+    dial_join(d, q, target, front ? head : PHX__NONE);
 }
 
-/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
-static int dial_has_room(const struct phx__dial *d, uint64_t *next)
+/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
+static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
-    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
+    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
-static void dial_kick(struct phx__dial *d)
+static int dial_has_room(const struct phx__dial *d, int queue)
 {
+    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
+}
+
+/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
+static void dial_kick(struct phx__dial *d, int queue)
+{
+    uint32_t head = d->queue[queue].head;
     uint64_t at;
 
-    if (d->head == PHX__NONE)
+    if (head == PHX__NONE)
         return;
-    if (dial_has_room(d, &at))
-        at = *d->now;
-    else if (d->room_at < at)
-        at = d->room_at;
+    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
     if (at != UINT64_MAX)
-        dial_set(d, dial_head(d), at);
+        dial_set(d, &d->targets.at[head], at);
 }
 
 static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->queued)
+    int queue = t->queued - 1;
+
+    if (queue < 0)
         return;
     t->queued = 0;
     phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, t->before, t->after);
-    dial_kick(d); /* it may have been the head, and the one that was kicked */
+    dial_join(d, &d->queue[queue], t->before, t->after);
+    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
 }
 
 /* ---- Dials */
@@ -14585,7 +14643,8 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d);
+    dial_kick(d, 0);
+    dial_kick(d, 1);
 }
 
 static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -14774,6 +14833,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
+    d->start.began_at = *d->now;
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -14791,8 +14851,8 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* Begins a round: 0 if it is planned for later instead. */
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
+    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
+        && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
@@ -14919,7 +14979,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = PHX__DIAL_START_PATIENCE;
@@ -14971,7 +15031,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .head = PHX__NONE, .tail = PHX__NONE };
+                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
@@ -15199,10 +15259,10 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued && dial_passes(d, t)) {
+    if (t->queued > 1) {
         dial_unqueue(d, t); /* it need not wait for the others any more */
         dial_push(d, t);
-        dial_kick(d);
+        dial_kick(d, 1);
     }
     dial_hasten(d, t, d->limits.retry_min_us);
 }
@@ -15239,7 +15299,7 @@ void phx__dial_moved(struct phx__dial *d)
 void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d);
+        dial_kick(d, 1);
 }
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
@@ -15307,8 +15367,7 @@ void phx__dial_stop(struct phx__dial *d)
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
-    struct phx__dial_target *t;
-    uint64_t next;
+    uint32_t *head;
 
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
@@ -15316,11 +15375,15 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
         dial_push(d, &d->targets.at[arg]);
     if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
-    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
-        dial_unqueue(d, t);
-        dial_advance(d, t);
+    for (int queue = 0; queue < 2; queue++) {
+        head = &d->queue[queue].head;
+        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
+            struct phx__dial_target *t = &d->targets.at[*head];
+            dial_unqueue(d, t);
+            dial_advance(d, t);
+        }
+        dial_kick(d, queue);
     }
-    dial_kick(d);
 }
 
 /* ======== src/post/returns.c ======== */
@@ -15346,7 +15409,7 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
  *
  * Acks may be lost, so each repeats the returns until the source confirms them, in an ack of its own or by
  * the number in its messages. Confirming does not end a refusal: older messages may still be under way. One
- * return may stand for all messages from one place of a run to its end.
+ * return may stand for all messages from one place of a run to its end; then all their names are refused.
  *
  * Memory. The unconfirmed list holds PHX__RETURNS; what would need more is not taken, and the source's window
  * is closed until it confirms. The map holds RETURNS_NAMES; beyond, or without memory, every message that
@@ -15400,17 +15463,23 @@ void phx__post_returns_seen(struct phx__post_returns *r, uint32_t seen)
 
 int phx__post_returns_refuses(const struct phx__post_returns *r, uint64_t name)
 {
-    uint32_t at;
-
-    if (r->seen >= r->count)
-        return 0;
-    if (r->seen < r->all)
-        return 1;
-    at = phx__map_get(&r->refused, name);
-    return at != UINT32_MAX && r->seen < at;
+    return r->seen < r->count && (r->seen < r->all || r->seen < phx__post_returns_since(r, name));
 }
 
-int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
+uint32_t phx__post_returns_since(const struct phx__post_returns *r, uint64_t name)
+{
+    uint32_t at = phx__map_get(&r->refused, name);
+
+    return at == UINT32_MAX ? 0 : at;
+}
+
+PHX__COLD void phx__post_returns_refuse(struct phx__post_returns *r, uint64_t name)
+{
+    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
+        r->all = r->count;
+}
+
+PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const struct phx__return *t)
 {
     uint32_t waiting = r->count - r->confirmed;
     struct phx__writer w;
@@ -15424,8 +15493,7 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
     r->count++;
     if (t->reason == (int)PHX__RETURN_LARGE)
         return 0; /* it will not come again, so nothing has to wait for it */
-    if (r->refused.count >= RETURNS_NAMES || phx__map_put(&r->refused, name, r->count) != 0)
-        r->all = r->count;
+    phx__post_returns_refuse(r, name);
     return 0;
 }
 
@@ -15456,12 +15524,16 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * A frame is encoded once, when the message is put, into a block that consecutive frames share. So the link's
  * queue merges small messages into one slice, and each costs one copy and no allocation.
  *
- * A message joins the last frame if that is not emitted yet and has the same name, sender and knowledge of
- * returns: it adds its bytes, two bytes of size and perhaps its tag, and the frame is a *run* (see
+ * A message joins the last frame if that is not emitted yet and has the same sender and knowledge of returns:
+ * it adds its bytes, two bytes of size and perhaps its name and tag, and the frame is a *run* (see
  * wire/data.c). So it costs a fraction of a head, a record and an ack. A lone message leaves at once:
  *
- *      open:      [head to a|8|8|8|8|   ]  + 8 to a   -> joins
- *      closed:    [head to a|8|8|8|8] emitted, full, or another message behind it -> a new frame
+ *      open:      [head to a|8|8|8|8|   ]    + 8 to a   -> joins
+ *                 [head to a|b 8|a 8|   ]    + 8 to c   -> joins, with its name
+ *      closed:    [head to a|8|8|8|8] emitted, full, or messages without names and one to b -> a new frame
+ *
+ * Names cost eight bytes for each message, so a frame has them if its second message is for another name than
+ * the first, or if the frame before had to end for lack of them; and tags likewise.
  *
  * A message that may have to be taken out of the flow does not join: one with a token may be cancelled, one
  * with a time limit expires. So a frame ends in one way, but for a run whose target delivers the beginning
@@ -15476,8 +15548,6 @@ int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, const stru
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* The most bytes of a run: 246 messages of 64 bytes. Twice as much saves little and delays the first. */
-#define FLOW_RUN_MOST 16384u
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
 /* Tail blocks grow, so that a flow that is little used keeps little. */
@@ -15527,6 +15597,11 @@ static size_t flow_head_size(int flags)
 uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 {
     return r->body == NULL ? r->body_at : 0;
+}
+
+int phx__post_flow_is_mixed(const struct phx__flow_record *r)
+{
+    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -15653,11 +15728,21 @@ int phx__post_flow_message_next(struct phx__message *m)
 
     if (m->rest == 0)
         return 0;
-    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->tag, &m->size);
+    m->data = phx__wire_data_more(m->data + m->size, m->run, &m->to, &m->tag, &m->size);
     m->rest_size = (size_t)(end - m->data) - m->size;
     if (--m->rest == 0)
         m->run = 0;
     return 1;
+}
+
+struct phx__message phx__post_flow_message_alone(const struct phx__message *m, struct phx__box *b)
+{
+    struct phx__message one = *m;
+
+    one.box = b;
+    one.run = 0;
+    one.rest_size = one.rest = 0;
+    return one;
 }
 
 /* Its m->size bytes, and what follows them in a run. */
@@ -15696,7 +15781,7 @@ static int flow_is_plain(const struct phx__message *m)
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
     size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
-    size_t most = credit / 4 < FLOW_RUN_MOST ? credit / 4 : FLOW_RUN_MOST;
+    size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
 
@@ -15707,49 +15792,70 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
-    o->open = (struct phx__flow_open){ m->box, m->from, m->tag, (uint32_t)left, r };
+    o->open = (struct phx__flow_open){
+        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)left, .record = r,
+        .run = (uint8_t)m->run, .head = (uint8_t)phx__wire_data_more_head(m->run), .in_turn = o->open.in_turn
+    };
     return 0;
 }
 
-uint8_t *phx__post_flow_room(struct phx__flow_out *o, uint64_t from, uint64_t tag, size_t size)
+/* The open frame gets a message with another name or tag than the first one, or its second message at all: 1,
+ * or 0: it cannot join, as those before it do not say theirs. */
+static int flow_join_changes(struct phx__flow_open *open, const struct phx__box *b, uint64_t tag)
 {
-    struct phx__flow_record *r = o->open.record;
-    size_t head, need;
-    struct phx__writer w;
-    uint8_t *frame, *at;
-    int flags;
+    int turns = b != open->box, tagged = tag != open->tag;
 
-    if (from != o->open.from || size > FLOW_SMALL)
+    if (open->run == 0)
+        open->run = (uint8_t)(PHX__DATA_RUN | (tagged ? PHX__DATA_TAGS : 0) | (turns ? PHX__DATA_NAMES : 0)
+                              | open->in_turn);
+    if (turns && (open->run & PHX__DATA_NAMES) == 0) {
+        open->in_turn = PHX__DATA_NAMES;
+        return 0;
+    }
+    open->turned |= (uint8_t)turns;
+    open->head = (uint8_t)phx__wire_data_more_head(open->run);
+    if (!tagged || (open->run & PHX__DATA_TAGS) != 0)
+        return 1;
+    open->in_turn |= (uint8_t)((open->run & PHX__DATA_NAMES) != 0 ? PHX__DATA_TAGS : 0);
+    return 0;
+}
+
+uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name, uint64_t from,
+                             uint64_t tag, size_t size)
+{
+    struct phx__flow_open *open = &o->open;
+    struct phx__flow_record *r = open->record;
+    uint8_t *frame, *at;
+    size_t need;
+
+    if (from != open->from || size > FLOW_SMALL)
+        return NULL;
+    if ((b != open->box || open->run == 0 || (tag != open->tag && (open->run & PHX__DATA_TAGS) == 0))
+        && !flow_join_changes(open, b, tag))
+        return NULL;
+    if ((need = open->head + size) > open->left)
         return NULL;
     frame = flow_frame(r);
-    flags = phx__wire_data_flags(frame);
-    if ((flags & (int)PHX__DATA_RUN) == 0)
-        flags |= (int)(tag == o->open.tag ? PHX__DATA_RUN : PHX__DATA_RUN | PHX__DATA_TAGS);
-    else if ((flags & (int)PHX__DATA_TAGS) == 0 && tag != o->open.tag)
-        return NULL;
-    head = phx__wire_data_more_head(flags);
-    if ((need = head + size) > o->open.left)
-        return NULL;
-    at = frame + r->head_size;
-    phx__buf_writer_init(&w, at, head);
-    phx__wire_data_put_more(&w, flags, tag, size);
-    o->open.left -= (uint32_t)need;
+    at = phx__wire_data_put_more(frame + r->head_size, open->run, name, tag, size);
+    open->box = b;
+    open->left -= (uint32_t)need;
     o->bytes += need;
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
-    r->body_at++;
-    phx__wire_data_stretch(frame, flags, r->head_size);
-    return at + head;
+    if (r->body_at++ == 0)
+        phx__wire_data_set_flags(frame, open->run);
+    phx__wire_data_stretch(frame, r->head_size);
+    return at;
 }
 
 int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
 {
     uint8_t *to;
 
-    if (m->box != o->open.box || !flow_is_plain(m) || m->run != 0
+    if (o->open.box == NULL || !flow_is_plain(m) || m->run != 0
         || (m->body != NULL && m->body->release != NULL))
         return 0;
-    if ((to = phx__post_flow_room(o, m->from, m->tag, m->size)) == NULL)
+    if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
     flow_copy(m, to);
     return 1;
@@ -15832,8 +15938,11 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     o->flying += flow_frame_size(phx__post_flow_at(o, (uint32_t)(o->sent - o->base)));
     if (!again) {
         o->left++;
-        if (o->left == o->base + o->count)
-            o->open.box = NULL; /* an emitted frame does not change */
+        if (o->left == o->base + o->count) { /* an emitted frame does not change */
+            o->open.in_turn =
+                (uint8_t)(o->open.turned ? o->open.run & (PHX__DATA_NAMES | PHX__DATA_TAGS) : 0);
+            o->open.box = NULL;
+        }
         /* Only a frame emitted once is timed (Karn): an ack does not say which copy it answers. */
         if (!o->rtt.timing)
             o->rtt = (struct phx__flow_rtt){ 1, o->sent, now, o->rtt.smoothed };
@@ -15956,7 +16065,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
@@ -16006,7 +16115,7 @@ int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span
 
         memcpy(at, flow_frame(r), head);
         memset(at + head, 0, size - head);
-        phx__wire_data_stretch(at, phx__wire_data_flags(at), size);
+        phx__wire_data_stretch(at, size);
         phx__buf_block_drop(r->head);
         phx__buf_block_drop(r->body);
         r->head = phx__buf_block_hold(tail);
@@ -16420,6 +16529,91 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
     return 1;
 }
 
+/* ======== src/post/outcome.c ======== */
+/* outcome.c - what became of messages: promised when they are accepted, told in a step. */
+#ifdef PHX_LINES
+#line 1 "src/post/outcome.c"
+#endif
+
+/* phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
+ * when the message is accepted, so no end can fail. */
+/* include "post/outcome.h" */
+
+uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body)
+{
+    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
+}
+
+int phx__post_outcome_promise(struct phx__post *p, uint32_t n)
+{
+    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
+
+    if (n > 0 && (need > UINT32_MAX
+                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
+                                   sizeof *p->outcomes.list) != 0))
+        return PHX_ENOMEM;
+    p->outcomes.promised += n;
+    return 0;
+}
+
+void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
+{
+    p->outcomes.lost.count += count;
+    p->outcomes.lost.to = to;
+    p->outcomes.lost.result = result;
+}
+
+void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result)
+{
+    uint32_t n = phx__post_outcome_promises(m->token, m->body);
+    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
+
+    if (result != PHX_OK && m->token == 0 && m->limit != 0)
+        phx__post_outcome_lost(p, 1 + m->rest, m->to, result);
+    if (n == 0) {
+        phx__post_store_multicast_drop(&p->store, m->multicast);
+        return;
+    }
+    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
+    p->outcomes.promised -= n;
+    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
+        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
+    };
+}
+
+int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done)
+{
+    if (p->calls == 0)
+        p->calls = p->ops.calls(p->ops.ctx, share);
+    return p->calls > 0 || done == 0;
+}
+
+void phx__post_outcome_tell(struct phx__post *p)
+{
+    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
+
+    p->outcomes.lost.count = 0;
+    if (lost > 0)
+        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
+    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
+    for (; told < n && phx__post_outcome_may_call(p, PHX__SHARE_REST, told); told++) {
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+
+        p->outcomes.count--;
+        p->calls -= p->calls > 0;
+        if (o.multicast != NULL)
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
+        else if (o.token != 0)
+            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
+        phx__post_store_multicast_drop(&p->store, o.multicast);
+        phx__buf_block_drop(o.body);
+    }
+    if (p->outcomes.count > 0)
+        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
+                p->outcomes.count * sizeof *p->outcomes.list);
+    p->outcomes.first = 0;
+}
+
 /* ======== src/post/sched.c ======== */
 /* sched.c - what is emitted next: one record per node, and a circle of sources per neighbour. */
 #ifdef PHX_LINES
@@ -16483,6 +16677,8 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
+/* A better route is taken without waiting for acks over the former one, when that long none has come. */
+#define SCHED_DRAIN_MOST (4 * PHX__SECOND)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* What failed for lack of memory is tried again after this. */
@@ -17136,12 +17332,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
-         * taken, though the former one may only be slow. */
-        if (peer->routed && o->path.drains)
-            phx__post_flow_rewind(o);
-        else if (peer->routed && o->sent > o->base)
+        /* Without a route silence means nothing; sched_ask_route sets it again. */
+        if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (o->path.drains && o->rto > SCHED_DRAIN_MOST)
+            phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)
@@ -17158,7 +17353,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 }
 
 /* ======== src/post/box.c ======== */
-/* box.c - the states of mailboxes, and the outcomes of messages. */
+/* box.c - the states of mailboxes: where the messages to a name go now. */
 #ifdef PHX_LINES
 #line 1 "src/post/box.c"
 #endif
@@ -17190,9 +17385,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
  * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
- * phx__post_run alone reports outcomes, so no release function runs outside a step. Their memory is reserved
- * when the message is accepted, so no end can fail. A message that has begun to leave cannot be withdrawn. If
- * its time limit passes then, that is reported at once, and once; it may still be delivered.
+ * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
+ * once (outcome.c), and once; it may still be delivered.
  *
  * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
  * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
@@ -17208,85 +17402,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 /* How long to wait when an owner says that it is none: news of names take some round trips. */
 #define BOX_RETRY_FIRST (50 * PHX__MS)
 #define BOX_RETRY_MOST PHX__SECOND
-/* Mailboxes with nothing under way that are kept for a next message, about 150 bytes each. */
-#define BOX_IDLE_MOST 4096u
-
-/* ---- Outcomes */
-
-uint32_t phx__post_box_promises(uint64_t token, const struct phx__block *body)
-{
-    return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
-}
-
-int phx__post_box_promise(struct phx__post *p, uint32_t n)
-{
-    size_t need = p->outcomes.promised + p->outcomes.first + p->outcomes.count + n;
-
-    if (n > 0 && (need > UINT32_MAX
-                  || phx__mem_grow(p->mem, &p->outcomes.list, &p->outcomes.capacity, (uint32_t)need,
-                                   sizeof *p->outcomes.list) != 0))
-        return PHX_ENOMEM;
-    p->outcomes.promised += n;
-    return 0;
-}
-
-void phx__post_box_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
-{
-    p->outcomes.lost.count += count;
-    p->outcomes.lost.to = to;
-    p->outcomes.lost.result = result;
-}
-
-void phx__post_box_outcome(struct phx__post *p, const struct phx__message *m, int result)
-{
-    uint32_t n = phx__post_box_promises(m->token, m->body);
-    struct phx__block *body = m->body != NULL && m->body->release != NULL ? m->body : NULL;
-
-    if (result != PHX_OK && m->token == 0 && m->limit != 0)
-        phx__post_box_lost(p, 1 + m->rest, m->to, result);
-    if (n == 0) {
-        phx__post_store_multicast_drop(&p->store, m->multicast);
-        return;
-    }
-    PHX_ASSERT(p->outcomes.promised >= n && p->outcomes.first + p->outcomes.count < p->outcomes.capacity);
-    p->outcomes.promised -= n;
-    p->outcomes.list[p->outcomes.first + p->outcomes.count++] = (struct phx__outcome){
-        m->token, result, body == NULL ? NULL : phx__buf_block_hold(body), m->multicast, m->to, m->tag
-    };
-}
-
-int phx__post_box_may_call(struct phx__post *p, int share, uint32_t done)
-{
-    if (p->calls == 0)
-        p->calls = p->ops.calls(p->ops.ctx, share);
-    return p->calls > 0 || done == 0;
-}
-
-void phx__post_box_tell(struct phx__post *p)
-{
-    uint32_t n = p->outcomes.count, lost = p->outcomes.lost.count, told = 0;
-
-    p->outcomes.lost.count = 0;
-    if (lost > 0)
-        p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
-    /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
-    for (; told < n && phx__post_box_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
-
-        p->outcomes.count--;
-        p->calls -= p->calls > 0;
-        if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
-        else if (o.token != 0)
-            p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
-        phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
-    }
-    if (p->outcomes.count > 0)
-        memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
-                p->outcomes.count * sizeof *p->outcomes.list);
-    p->outcomes.first = 0;
-}
+/* Mailboxes with nothing under way are kept for a next message, about 220 bytes each: so many, and those that
+ * were used of late, so that names in turn cost no memory; and no more than that. */
+#define BOX_IDLE_FEW 4096u
+#define BOX_IDLE_TIME (10 * PHX__SECOND)
+#define BOX_IDLE_MOST (1u << 17)
 
 /* ---- Into flows */
 
@@ -17312,6 +17432,15 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
+        return;
+    phx__ring_del(&b->link);
+    phx__ring_del(&b->age);
+    p->boxes.idle_count--;
+}
+
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
@@ -17324,16 +17453,15 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
         phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
     }
     m->box = b;
-    if (phx__post_flow_join(&peer->out, m))
-        return 0; /* into a frame that is listed already */
+    if (phx__post_flow_join(&peer->out, m)) { /* into a frame that is listed already */
+        if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+            phx__post_box_flies(p, b);
+        return 0;
+    }
     if (phx__post_flow_put(&peer->out, m) != 0)
         return PHX_ENOMEM;
     box_note(p, peer, phx__post_flow_last(&peer->out), m->token);
-    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING) {
-        phx__ring_del(&b->link);
-        phx__ring_del(&b->age);
-        p->boxes.idle_count--;
-    }
+    phx__post_box_flies(p, b);
     phx__post_sched_list(p, &peer->own);
     if (peer->out.limit_at != PHX__NEVER)
         phx__post_sched_arm(p, peer);
@@ -17365,14 +17493,30 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
 }
 
-/* Above the limit the mailbox that has been idle longest is freed, of any peer: never b, the youngest. */
+/* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
+static struct phx__box *box_surplus(const struct phx__post *p)
+{
+    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
+
+    return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
+                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
+               ? oldest
+               : NULL;
+}
+
+/* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
 static void box_idle(struct phx__post *p, struct phx__box *b)
 {
+    struct phx__box *surplus;
+
     b->life_count = 0;
+    b->idle_since = *p->ops.now;
     phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
     phx__ring_add(&p->boxes.idle, &b->age);
-    if (++p->boxes.idle_count > BOX_IDLE_MOST)
-        phx__post_box_remove(p, PHX__BOX_OF(p->boxes.idle.next, age));
+    p->boxes.idle_count++;
+    for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
+        phx__post_box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -17425,9 +17569,9 @@ static void box_end(struct phx__post *p, const struct phx__message *m, int resul
 {
     p->pending.bytes -= phx__post_flow_message_bytes(m);
     p->pending.count -= 1 + m->rest;
-    if (phx__post_box_promises(m->token, m->body) == 0)
+    if (phx__post_outcome_promises(m->token, m->body) == 0)
         p->counters.dropped += 1 + m->rest;
-    phx__post_box_outcome(p, m, result);
+    phx__post_outcome_add(p, m, result);
 }
 
 static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__queued *q, int result)
@@ -17491,7 +17635,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 }
 
 /* Did the owner that we know return messages? 1: the mailbox waits for news or for its time. */
-static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
+PHX__COLD static int box_has_to_wait(struct phx__post *p, struct phx__box *b)
 {
     if (b->state == PHX__BOX_REFUSED)
         return *p->ops.now < b->retry_at && b->version == *p->ops.version;
@@ -17538,7 +17682,7 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 }
 
 /* The REFUSED ones. */
-static void box_retry(struct phx__post *p)
+PHX__COLD static void box_retry(struct phx__post *p)
 {
     struct phx__ring all;
 
@@ -17657,7 +17801,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     return q;
 }
 
-int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
+PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
     struct phx__queued *q = box_requeue(p, m);
 
@@ -17666,6 +17810,11 @@ int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, i
     phx__post_box_gate(p, m->box, reason);
     m->box->last_returned = q;
     return 0;
+}
+
+void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
+{
+    phx__post_store_drop(&p->store, b, b->last_returned);
 }
 
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
@@ -17926,7 +18075,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     }
     m.body = span > 1 ? m.body : NULL;
     p->pending.bytes -= bytes - o->bytes;
-    phx__post_box_outcome(p, &m, box_lateness(m.box));
+    phx__post_outcome_add(p, &m, box_lateness(m.box));
     phx__buf_block_drop(body);
     for (; span > 0; index++, span--) {
         struct phx__flow_record *r = phx__post_flow_at(o, index);
@@ -17937,7 +18086,7 @@ static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32
     return 0;
 }
 
-static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
     uint64_t earliest = PHX__NEVER;
@@ -18047,37 +18196,76 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
-/* Puts a failed flow's messages back into mailboxes. What expired or has no owner ends with `failure`. */
-static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
+/* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
+ * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
+PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
+                          int emitted, int back, int again, int failure)
+{
+    int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
+
+    if (emitted && back == 0)
+        m->tried |= box_note_life(m->box, peer->life);
+    if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
+        result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
+    if (result != 0) {
+        p->counters.dropped += phx__post_outcome_promises(m->token, m->body) != 0; /* box_end counts others */
+        box_end(p, m, result);
+    }
+    phx__post_box_landed(p, m->box);
+}
+
+/* The same for a run with NAMES, whose last message goes first. */
+PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
+                                          struct phx__message m, int emitted, int again, int failure)
+{
+    uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
+    const struct phx__message first = m;
+    struct phx__message one;
+    uint32_t n = 0;
+
+    for (; m.rest > 0; (void)phx__post_flow_message_next(&m))
+        at[n++] = (uint16_t)(m.data + m.size - first.data);
+    for (;; n--) {
+        one = first;
+        if (n > 0) { /* the one that follows nothing at that place */
+            one.data += at[n - 1];
+            one.size = 0;
+            (void)phx__post_flow_message_next(&one);
+        }
+        one = phx__post_flow_message_alone(&one, phx__post_store_find(&p->store, one.to));
+        box_give_back(p, peer, &one, emitted, 0, again, failure);
+        if (n == 0)
+            return;
+    }
+}
+
+/* Puts a failed flow's messages back into mailboxes. */
+PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
     struct phx__message m;
     size_t here;
     uint32_t i, first;
-    int result, back;
+    int emitted, back;
 
     phx__post_flow_sweep(o);
     for (; o->count > 0; phx__post_flow_truncate(o, first)) {
         first = phx__post_flow_last(o);
         back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
         phx__post_flow_message(o, first, &m);
-        if (o->base + o->count <= o->left && back == 0) /* its last fragment was emitted, too */
-            m.tried |= box_note_life(m.box, peer->life);
+        emitted = o->base + o->count <= o->left; /* its last fragment was, too */
+        if (phx__post_flow_is_mixed(phx__post_flow_at(o, first))) {
+            box_give_back_mixed(p, peer, m, emitted, again, failure);
+            continue;
+        }
         for (here = 0, i = first; i < o->count; i++)
             here += phx__post_flow_payload(phx__post_flow_at(o, i));
         p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
-        result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
-        if (again && result == failure && m.limit != 0 && p->ops.owner(p->ops.ctx, m.to) != PHX__NONE)
-            result = box_requeue(p, &m) == NULL ? PHX_ENOMEM : 0;
-        if (result != 0) {
-            p->counters.dropped += phx__post_box_promises(m.token, m.body) != 0; /* box_end counts others */
-            box_end(p, &m, result);
-        }
-        phx__post_box_landed(p, m.box);
+        box_give_back(p, peer, &m, emitted, back, again, failure);
     }
 }
 
-void phx__post_box_failed(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -18092,7 +18280,7 @@ void phx__post_box_failed(struct phx__post *p, uint32_t node)
     phx__post_box_names(p);
 }
 
-void phx__post_box_close_all(struct phx__post *p)
+PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
         if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
@@ -18104,7 +18292,7 @@ void phx__post_box_close_all(struct phx__post *p)
         phx__post_sched_reset(p, p->nodes[i].peer);
     }
     box_open_gates(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
 }
 
 /* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
@@ -18119,7 +18307,7 @@ void phx__post_box_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_box_forget(struct phx__post *p, uint32_t node)
+PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
@@ -18242,7 +18430,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     uint32_t promises = c->token != 0 ? m->count : 0;
     struct phx__multicast *all;
     struct phx__message message;
-    int err = phx__post_box_promise(p, promises);
+    int err = phx__post_outcome_promise(p, promises);
 
     if (err != 0)
         return err;
@@ -18317,7 +18505,11 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  *
  * The messages of a run are taken one by one, as if each had come by itself; the application may send, cancel
  * and give the name away in between. Then the rest is one return; if there is no room for that, the frame
- * comes again and the messages that were taken are passed over. The ack waits for the whole run. */
+ * comes again and the messages that were taken are passed over. The ack waits for the whole run.
+ *
+ * Of a run with several names all messages come back from one place on, too, and further returns say which of
+ * their names are not here either, as far as there is room. So one wrong name does not keep the others: they
+ * go again at once, while it waits. */
 /* include "post/recv.h" */
 
 /* An ack waits for no more frames than this, nor beyond a quarter of the window, ours or the peer's. */
@@ -18325,7 +18517,7 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 /* So long, and so many bytes in all, frames are kept whose source is not known yet. */
-#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_US (10 * PHX__SECOND)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
@@ -18360,7 +18552,7 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
 {
     uint32_t told = 0;
 
-    while (p->recv.abandoned != NULL && (all || phx__post_box_may_call(p, PHX__SHARE_REST, told++))) {
+    while (p->recv.abandoned != NULL && (all || phx__post_outcome_may_call(p, PHX__SHARE_REST, told++))) {
         struct phx__begun *b = p->recv.abandoned, own = *b;
 
         p->calls -= p->calls > 0;
@@ -18400,7 +18592,7 @@ static void recv_read_first(struct phx__message *m, const struct phx__data *d, i
     m->tag = d->tag;
     m->size = (size_t)d->total;
     m->data = d->payload;
-    m->run = flags & (int)(PHX__DATA_RUN | PHX__DATA_TAGS);
+    m->run = flags & (int)PHX__DATA_RUNS;
     m->rest = d->more;
     m->rest_size = m->run == 0 ? 0 : d->size - m->size;
 }
@@ -18553,6 +18745,22 @@ static int recv_turn_back(struct phx__post *p, struct phx__post_peer *peer, cons
     return 1;
 }
 
+/* The messages of a run with NAMES that follow m, which is returned, come back, too. So must what follows. */
+PHX__COLD static void recv_refuse_rest(struct phx__post *p, struct phx__post_peer *peer,
+                                       const struct phx__data *d, struct phx__message m, uint32_t place)
+{
+    struct phx__post_returns *back = &peer->returns;
+    const uint32_t before = back->count;
+
+    for (; phx__post_flow_message_next(&m); place++) {
+        if (phx__post_returns_since(back, m.to) >= before)
+            continue;
+        if (p->ops.owner(p->ops.ctx, m.to) == PHX__SELF
+            || !recv_return(p, peer, d, m.to, place, (int)PHX__RETURN_MOVED))
+            phx__post_returns_refuse(back, m.to);
+    }
+}
+
 /* A frame of whole messages: one, or a run. A callback may change names, and then the owner is asked again. A
  * run may have more messages that are too large than there is room for returns, and no ack may name a return
  * of a frame that was not taken. So they are dropped; their sender asked for no outcome. When the step has
@@ -18563,9 +18771,9 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     struct phx__flow_in *in = &peer->in;
     struct phx__message m;
     struct phx_message out;
-    uint64_t version = 0;
+    uint64_t version = *p->ops.version - 1, name = d->to; /* of the reason */
     uint32_t place = 0;
-    int known = 0, reason = 0, why;
+    int reason = 0, why;
 
     phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
@@ -18574,17 +18782,20 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     do {
         if (place++ < in->done)
             continue;
-        if (!known || version != *p->ops.version) {
+        if (version != *p->ops.version || ((flags & (int)PHX__DATA_NAMES) != 0 && name != m.to)) {
             version = *p->ops.version;
-            reason = recv_refusal(p, peer, m.to);
-            known = 1;
+            name = m.to;
+            reason = recv_refusal(p, peer, name);
         }
         why = reason != 0 || d->more > 0 ? reason : recv_is_large(p, m.size);
         if (why != 0 && !recv_return(p, peer, d, m.to, place - 1, why))
             return 0;
-        if (why != 0)
+        if (why != 0) {
+            if (d->more > 0 && (m.run & (int)PHX__DATA_NAMES) != 0)
+                recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
-        if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) {
+        }
+        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -18593,7 +18804,7 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
             recv_show(p, &m, &out);
         } else {
             p->counters.dropped++;
-            phx__post_box_lost(p, 1, m.to, PHX_ETOOBIG);
+            phx__post_outcome_lost(p, 1, m.to, PHX_ETOOBIG);
         }
         in->done = place;
     } while (phx__post_flow_message_next(&m));
@@ -18810,7 +19021,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
     }
     if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
         return 0;
-    if (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     recv_fragment(p, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
@@ -18828,7 +19039,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
     if (phx__wire_data_get_cast(f, &c) != 0)
         return PHX_EPROTO;
-    if (!phx__post_box_may_call(p, PHX__SHARE_READ, 1))
+    if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
     for (i = 0; i < c.count; i++) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
@@ -18875,7 +19086,8 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
         return 0; /* not what comes next, or the first from there: read it as others */
     if ((flags & (int)PHX__DATA_FIRST) != 0
         && ((flags & (int)PHX__DATA_LAST) != 0 || recv_reason(p, peer, &d) != 0
-            || (p->calls == 0 && !phx__post_box_may_call(p, PHX__SHARE_READ, 1)) || !recv_open(p, peer, &d)))
+            || (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
+            || !recv_open(p, peer, &d)))
         return 0;
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
@@ -18939,6 +19151,22 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
+/* All messages of a run with NAMES have ended, or came back from `place` on. */
+PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+{
+    struct phx__message m;
+    uint32_t i = 0;
+
+    phx__post_flow_message(o, 0, &m);
+    do {
+        struct phx__box *b = phx__post_store_find(&p->store, m.to);
+
+        if (i++ < place)
+            b->retry_us = 0;
+        phx__post_box_landed(p, b);
+    } while (phx__post_flow_message_next(&m));
+}
+
 /* m: the record's message, if it has a token or came back. */
 static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx__message *m, int back)
 {
@@ -18948,25 +19176,60 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     if (r->token == 0 && back == 0)
         phx__post_store_multicast_drop(&p->store, r->multicast);
     else
-        phx__post_box_outcome(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
+        phx__post_outcome_add(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
+    if (r->box == NULL)
+        return; /* done already */
     if (back == 0)
         r->box->retry_us = 0;
     phx__post_box_landed(p, r->box);
 }
 
+/* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
+ * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
+PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
+                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
+{
+    struct phx__message from = m, one;
+    struct phx__return t = { 0, 0, 0 };
+    uint32_t seen = o->seen, n = 0;
+    int err = 0, reason;
+
+    do {
+        one = phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to));
+        if (seen - a->return_base < a->return_count)
+            phx__wire_data_return(a, seen - a->return_base, &t);
+        reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+        if (seen - a->return_base < a->return_count && t.number == o->base && t.place == place + n) {
+            reason = t.reason;
+            seen++;
+        }
+        err = phx__post_box_take_back(p, &one, reason);
+        n += err == 0;
+    } while (err == 0 && phx__post_flow_message_next(&m));
+    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from))
+        phx__post_box_undo_back(p, phx__post_store_find(&p->store, from.to));
+    o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
+    return err;
+}
+
 /* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
-static int recv_again(struct phx__post *p, struct phx__flow_out *o, uint32_t place, int reason)
+PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
+                                uint32_t place, int reason)
 {
     struct phx__message m;
 
     phx__post_flow_message(o, 0, &m);
     for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
-    if (phx__post_box_take_back(p, &m, reason) != 0)
+    if (phx__post_flow_is_mixed(phx__post_flow_at(o, 0))) {
+        if (recv_again_mixed(p, o, a, m, place) != 0)
+            return PHX_ENOMEM;
+    } else if (phx__post_box_take_back(p, &m, reason) != 0) {
         return PHX_ENOMEM;
-    if (place > 0)
+    } else if (place > 0) {
         m.box->retry_us = 0; /* so its owner holds the name */
+    }
     p->pending.bytes += phx__post_flow_message_bytes(&m);
     p->pending.count -= place;
     return 0;
@@ -18984,22 +19247,26 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     int again = last && back != 0 && back != (int)PHX__RETURN_LARGE && r.limit != 0;
 
     if (again) {
-        if (recv_again(p, o, place, back) != 0)
+        if (recv_again(p, o, a, place, back) != 0)
             return PHX_ENOMEM;
     } else if (here != 0 && here != (int)PHX__RETURN_LARGE) {
         phx__post_box_gate(p, r.box, here);
     }
     if (here != 0)
         recv_saw(o);
+    if (phx__post_flow_is_mixed(&r)) {
+        recv_land_mixed(p, o, back == 0 ? UINT32_MAX : place);
+        r.box = NULL;
+    }
     if (r.token != 0 || back != 0)
         phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     p->pending.bytes -= phx__post_flow_payload(&r);
-    if (again)
+    if (again && r.box != NULL)
         phx__post_box_landed(p, r.box);
-    else if (last)
+    else if (!again && last)
         recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
@@ -19145,8 +19412,9 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
             return PHX_ENOMEM;
         message->data = message->body->data;
     }
-    promises = phx__post_box_promises(message->token, message->body);
-    if ((err = phx__post_box_promise(p, promises)) == 0 && (err = phx__post_box_submit(p, way, message)) != 0)
+    promises = phx__post_outcome_promises(message->token, message->body);
+    if ((err = phx__post_outcome_promise(p, promises)) == 0
+        && (err = phx__post_box_submit(p, way, message)) != 0)
         p->outcomes.promised -= promises;
     if (err == 0) {
         phx__buf_block_drop(message->body);
@@ -19157,23 +19425,28 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
     return err;
 }
 
-/* Joins the last frame if name and owner are those of the message before. Needs no memory. 1, or 0. */
+/* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
     struct phx__box *b = p->store.recent;
+    struct phx__post_peer *peer;
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to || b->peer == NULL || b->peer->out.open.box != b
+    if (b == NULL || b->name != m->to)
+        b = phx__post_store_find(&p->store, m->to);
+    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
     if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, b->peer))
+        || !phx__post_box_credit(p, peer))
         return 0;
-    if ((to = phx__post_flow_room(&b->peer->out, m->from, m->tag, size)) == NULL)
+    if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
+    if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
+        phx__post_box_flies(p, b);
     if (size > 0)
         memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
@@ -19215,7 +19488,7 @@ static void post_run_local(struct phx__post *p)
     struct phx__message m;
 
     for (; done < budget && !phx__ring_is_empty(&p->boxes.local)
-           && phx__post_box_may_call(p, PHX__SHARE_LOCAL, done); done++) {
+           && phx__post_outcome_may_call(p, PHX__SHARE_LOCAL, done); done++) {
         struct phx__box *b = (struct phx__box *)(void *)p->boxes.local.next;
 
         if (p->ops.owner(p->ops.ctx, b->name) != PHX__SELF) {
@@ -19229,7 +19502,7 @@ static void post_run_local(struct phx__post *p)
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
         p->pending.count--;
-        phx__post_box_outcome(p, &m, PHX_OK);
+        phx__post_outcome_add(p, &m, PHX_OK);
         phx__post_recv_deliver(p, &m, PHX__SELF);
         phx__buf_block_drop(m.body);
     }
@@ -19242,7 +19515,7 @@ static void post_run_waiters(struct phx__post *p)
     uint64_t name = 0;
 
     p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_box_may_call(p, PHX__SHARE_REST, told++)
+    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
@@ -19269,7 +19542,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_sched_retry(p);
     post_run_local(p);
     phx__post_box_run_rooms(p);
-    phx__post_box_tell(p);
+    phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
@@ -19393,7 +19666,7 @@ void phx__node_keys_free(struct phx__node_keys *k)
 }
 
 /* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
-int phx__node_keys_check(const void *key, size_t size)
+PHX__COLD int phx__node_keys_check(const void *key, size_t size)
 {
     size_t i = 0;
 
@@ -19402,7 +19675,7 @@ int phx__node_keys_check(const void *key, size_t size)
     return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
+PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
     int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
@@ -19415,7 +19688,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
     return 0;
 }
 
-int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
+PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
@@ -19447,7 +19720,7 @@ int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_ad
 }
 
 /* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
-int phx__node_keys_tls(struct phx__node_keys *k)
+PHX__COLD int phx__node_keys_tls(struct phx__node_keys *k)
 {
     int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
 
@@ -19455,7 +19728,7 @@ int phx__node_keys_tls(struct phx__node_keys *k)
     return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
 }
 
-int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
+PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 {
     int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
 
@@ -19464,7 +19737,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here = { .family = 0 };
 
@@ -19474,7 +19747,7 @@ int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
-int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
+PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 {
     int err;
 
@@ -19548,7 +19821,7 @@ int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listen
 }
 
 /* Only a step can log: what fails outside one is tried again in the next. */
-int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
@@ -19573,7 +19846,7 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
  * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
  * another node is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
+PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */
@@ -19619,7 +19892,7 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
 }
 
 /* Its place; a->count: it is not known. */
-static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = 0;
 
@@ -19628,7 +19901,7 @@ static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_
     return i;
 }
 
-int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = node_addr_find(a, at);
 
@@ -19641,7 +19914,7 @@ int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
     return 1;
 }
 
-static void node_addr_drop_oldest(struct phx__node_addr *a)
+PHX__COLD static void node_addr_drop_oldest(struct phx__node_addr *a)
 {
     unsigned i = 0;
 
@@ -19655,7 +19928,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 }
 
 /* PHX__ADDR_NEW, or 0. */
-static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
         return 0;
@@ -19669,7 +19942,7 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
@@ -19687,7 +19960,7 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
@@ -19706,7 +19979,7 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 /* ---- What others see ------------------------------------------------------------------------- */
 
 /* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
-static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
@@ -19719,7 +19992,7 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
     const struct phx_address *seen = l->observed, *at;
@@ -19742,7 +20015,7 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
@@ -19774,7 +20047,7 @@ int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__nod
            && phx__addr_is_local(l->observed);
 }
 
-int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;
@@ -19849,7 +20122,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
 }
 
 /* The last one takes its place. */
-void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -19878,7 +20151,7 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 
 /* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
  * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
-static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+PHX__COLD static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
     uint32_t i, nbr;
@@ -19889,7 +20162,7 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
             (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
-void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
+PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
@@ -19925,7 +20198,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     return 0;
 }
 
-void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
+PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
@@ -19942,7 +20215,7 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };
@@ -20020,7 +20293,7 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
 /* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
     *out = *range;
@@ -20038,7 +20311,7 @@ static int handover_stretch(const struct phx__node_handover *h, const struct phx
     return 0;
 }
 
-int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
     while (rest->first <= rest->last) {
@@ -20076,14 +20349,14 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
     for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
 
-void phx__node_handover_release(struct phx__node_handover *h)
+PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 {
     struct phx_range rest = { 0, UINT64_MAX }, part;
 
@@ -20092,7 +20365,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
         h->ops.release(h->env.ctx, &part);
 }
 
-void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
+PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
     uint32_t i, was = h->count;
 
@@ -20150,7 +20423,7 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20171,7 +20444,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
+PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
     int same = 0;
@@ -20211,7 +20484,7 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
+PHX__COLD static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
     struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
@@ -20226,7 +20499,7 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
         continue;
 }
 
-int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
+PHX__COLD int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
 {
     struct phx__hand hand;
 
@@ -20283,7 +20556,7 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
 
 /* ---- The asker ------------------------------------------------------------------------------- */
 
-static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
+PHX__COLD static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
     uint32_t node = phx__id_find(t->env.ids, &it->out.target);
     int hops = t->ops.distance(t->env.ctx, node);
@@ -20303,7 +20576,7 @@ static size_t trace_size(const struct phx__node_trace *t)
     return (size_t)t->env.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
 }
 
-static int trace_is_whole(const struct phx__node_trace_item *it)
+PHX__COLD static int trace_is_whole(const struct phx__node_trace_item *it)
 {
     int i;
 
@@ -20313,7 +20586,7 @@ static int trace_is_whole(const struct phx__node_trace_item *it)
 }
 
 /* Takes it out and tells the host. The callback may begin another one. */
-static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
+PHX__COLD static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 {
     struct phx__node_trace_item it = t->at[i];
 
@@ -20326,7 +20599,7 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
     phx__mem_put(t->env.mem, it.hops, trace_size(t));
 }
 
-void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
+PHX__COLD void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -20408,7 +20681,7 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
-static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
@@ -20421,7 +20694,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
 
-int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                              uint64_t now)
 {
     struct phx__trace q;
@@ -20455,7 +20728,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
         trace_finish(t, t->count - 1, PHX_ECLOSED);
 }
 
-void phx__node_trace_free(struct phx__node_trace *t)
+PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));
@@ -20820,7 +21093,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
-static size_t dead_cost(const phx *p, uint32_t node)
+PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
@@ -20834,7 +21107,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
 
 /* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
  * unreachable, and there was never more than news of it. */
-static int dead_is(const phx *p, uint32_t node, int heard)
+PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
     return phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
@@ -20843,7 +21116,7 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 }
 
 /* Of those that were lost in this second or later. */
-static size_t dead_bytes(const phx *p, int heard, uint32_t from)
+PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
 
@@ -20875,7 +21148,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 }
 
 /* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
-static void dead_thin(phx *p, size_t most, int heard)
+PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
 {
     size_t bytes = dead_bytes(p, heard, 0);
     uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
@@ -20909,7 +21182,7 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
-static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
@@ -20928,7 +21201,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 }
 
 /* Drops what is not kept of it. */
-static void dead_strip(phx *p, uint32_t node)
+PHX__COLD static void dead_strip(phx *p, uint32_t node)
 {
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
@@ -20944,7 +21217,7 @@ static void dead_strip(phx *p, uint32_t node)
 }
 
 /* Indices and memory that nobody uses any more. */
-static void dead_fit(phx *p)
+PHX__COLD static void dead_fit(phx *p)
 {
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
@@ -20962,14 +21235,14 @@ static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p)
 {
     if (p->peers.dead_at == 0)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
 
-void phx__node_dead_due(phx *p)
+PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
 
@@ -21506,7 +21779,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 
 /* ---- Strangers and descriptors --------------------------------------------------------------- */
 
-static uint32_t door_strangers(const phx *p)
+PHX__COLD static uint32_t door_strangers(const phx *p)
 {
     uint32_t room = p->links.door.room, up = p->links.up;
 
@@ -21516,7 +21789,7 @@ static uint32_t door_strangers(const phx *p)
 }
 
 /* How many links may be up. */
-static uint32_t door_links(const phx *p)
+PHX__COLD static uint32_t door_links(const phx *p)
 {
     uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
     uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
@@ -21524,7 +21797,7 @@ static uint32_t door_links(const phx *p)
     return p->links.door.room == 0 || room > most ? most : room;
 }
 
-static struct phx__link *door_oldest(const phx *p)
+PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
     struct phx__link *l, *oldest = NULL;
     uint32_t slot = 0;
@@ -21540,14 +21813,14 @@ uint64_t phx__node_door_room_at(const phx *p)
     return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
 }
 
-static void door_set_room(phx *p, uint32_t room)
+PHX__COLD static void door_set_room(phx *p, uint32_t room)
 {
     p->links.door.room = room;
     p->links.door.short_at = p->now;
     p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
 }
 
-void phx__node_door_is_short(phx *p)
+PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
@@ -21569,14 +21842,14 @@ static uint32_t door_places(const phx *p)
 }
 
 /* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
-static uint32_t door_guests(const phx *p)
+PHX__COLD static uint32_t door_guests(const phx *p)
 {
     uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
 
     return p->links.door.guests < beyond ? p->links.door.guests : beyond;
 }
 
-int phx__node_door_is_full(const phx *p, uint32_t node)
+PHX__COLD int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t most = 1 + door_places(p) / 4;
@@ -21587,7 +21860,7 @@ int phx__node_door_is_full(const phx *p, uint32_t node)
            || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
 }
 
-void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+PHX__COLD void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 {
     p->links.door.guests = door_guests(p);
     if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
@@ -21595,7 +21868,7 @@ void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
-static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+PHX__COLD static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 {
     struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
 
@@ -21603,7 +21876,7 @@ static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 }
 
 /* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
-static struct phx__link *door_spare(phx *p)
+PHX__COLD static struct phx__link *door_spare(phx *p)
 {
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
     struct phx__link *l, *least = NULL, *last = NULL;
@@ -21620,7 +21893,7 @@ static struct phx__link *door_spare(phx *p)
     return least != NULL ? least : last;
 }
 
-struct phx__link *phx__node_door_goes(phx *p, int stranger)
+PHX__COLD struct phx__link *phx__node_door_goes(phx *p, int stranger)
 {
     struct phx__link *l;
 
@@ -21630,7 +21903,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
 
-uint64_t phx__node_door_due(phx *p)
+PHX__COLD uint64_t phx__node_door_due(phx *p)
 {
     struct phx__door *d = &p->links.door;
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
@@ -21653,7 +21926,7 @@ uint64_t phx__node_door_due(phx *p)
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-int phx__node_door_waits(phx *p, struct phx__link *l)
+PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 {
     /* It waits until it is answered: its first words may come in pieces. */
     if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
@@ -21663,7 +21936,7 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
     uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
@@ -21684,7 +21957,7 @@ struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
     return best;
 }
 
-void phx__node_door_charge(phx *p, uint64_t us)
+PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 {
     struct phx__door *d = &p->links.door;
 
@@ -21963,7 +22236,7 @@ void phx__node_links_read(phx *p, struct phx__link *l)
     int err;
 
     if (p->post.calls == 0 && l->state == PHX__LINK_UP
-        && !phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1)) {
+        && !phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1)) {
         links_wait(p, l, 1);
         return;
     }
@@ -22702,6 +22975,11 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
+static int wiring_busy(phx *p)
+{
+    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+}
+
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -22746,18 +23024,20 @@ static uint64_t wiring_failed_at(phx *p, uint32_t node)
 
 static uint32_t wiring_owner(phx *p, uint64_t name)
 {
+    struct phx_range around;
     uint32_t node;
     int err;
 
-    /* Messages that come one after another are often for one name of ours. */
-    if (name == p->step.own_name && p->step.own_name_version == p->names.version + 1)
+    /* Messages that come one after another are often for one range of ours. */
+    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
         return PHX__SELF;
-    node = phx__names_owner(&p->names, name, NULL, &err);
+    node = phx__names_owner(&p->names, name, &around, &err);
     if (err != 0) /* post asks again when there is memory, perhaps */
         p->news.late = p->news.owner_late = 1;
     if (node == PHX__SELF) {
-        p->step.own_name = name;
-        p->step.own_name_version = p->names.version + 1;
+        p->step.own_first = around.first;
+        p->step.own_more = around.last - around.first;
+        p->step.own_version = p->names.version + 1;
     }
     /* The claim of a node that failed stands, but nobody is there to take messages. */
     return phx__node_is_gone(p, node) ? PHX__NONE : node;
@@ -23054,7 +23334,7 @@ static int wiring_open_rooms(phx *p)
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  phx__node_addresses };
+                                  wiring_busy, phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
@@ -23207,7 +23487,7 @@ static void step_turns(phx *p)
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
             continue;
-        if (!phx__post_box_may_call(&p->post, PHX__SHARE_READ, 1))
+        if (!phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1))
             break;
         phx__node_links_read(p, l);
         s->turn = slot;
@@ -23292,7 +23572,7 @@ static void step_renew_card(phx *p)
 /* Takes one callback of those that there is time for. done: in this phase; the first is always right. */
 static int step_may_tell(phx *p, uint32_t done)
 {
-    int may = phx__post_box_may_call(&p->post, PHX__SHARE_LOCAL, done);
+    int may = phx__post_outcome_may_call(&p->post, PHX__SHARE_LOCAL, done);
 
     p->post.calls -= p->post.calls > 0;
     return may;
@@ -23724,14 +24004,14 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 }
 
 /* text: room for an id. */
-static const char *explain_node(const phx *p, uint32_t node, char *text)
+PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
     return node == PHX__SELF         ? "this node"
            : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
                                 : "unknown";
 }
 
-static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
@@ -23746,7 +24026,7 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
+PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -23771,7 +24051,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint6
                            phx_strerror(h->lost_error));
 }
 
-static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
@@ -23791,7 +24071,7 @@ static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 }
 
 /* Of a node that was never to be dialled. */
-static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count;
@@ -23804,7 +24084,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
 }
 
-static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
@@ -23826,7 +24106,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
@@ -23865,7 +24145,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     return n;
 }
 
-static void explain_hubs(struct phx__text *t, const phx *p)
+PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
@@ -23934,7 +24214,7 @@ struct dump {
     const char *between; /* what goes before the next item of a list */
 };
 
-static void dump_string(struct dump *d, const char *s)
+PHX__COLD static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
     char out[3] = { 0 };
@@ -23950,14 +24230,14 @@ static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
+PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
     char text[PHX_ID_TEXT];
 
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
+PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
@@ -23965,7 +24245,7 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
 }
 
 /* A list of the nodes that routing knows, from this one on. */
-static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
 {
     for (d->between = ""; node < d->p->ids.size; node++)
         if (phx__route_dest(&d->p->route, node) != NULL)
@@ -23974,7 +24254,7 @@ static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void dump_json_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
@@ -23992,7 +24272,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, "]}");
 }
 
-static void dump_json_link(struct dump *d, const struct phx__link *l)
+PHX__COLD static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
     static const char *const yes[] = { "false", "true" };
     int up = phx__node_serves(d->p, l);
@@ -24007,7 +24287,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
                        l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
-static void dump_json_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
@@ -24019,7 +24299,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json_hubs(struct dump *d)
+PHX__COLD static void dump_json_hubs(struct dump *d)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
@@ -24056,7 +24336,7 @@ PHX__COLD static void dump_json(struct dump *d)
 
 /* ---- DOT ------------------------------------------------------------------------------------- */
 
-static void dump_dot_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
@@ -24076,7 +24356,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
 }
 
-static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
     dump_id(d, "  ", &d->p->ids.at[a]);
     dump_id(d, " -- ", &d->p->ids.at[b]);
@@ -24084,7 +24364,7 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
-static void dump_dot_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;

@@ -342,7 +342,9 @@ int phx_read_key(const char *path, void *out, size_t capacity);
  * broken_us and a flood, and one that dies in the same instant as all its monitors within insurance_us +
  * timeout_us + broken_us and a flood. A host that is silent for longer than that without phx_busy is
  * taken for dead: what a node that computes and one that is stopped look like from outside is the same.
- * It is OK again as soon as it is back.
+ * It is OK again as soon as it is back. A host that gets its processor late again and again is not taken for
+ * dead: once its steps came later than half of interval_us, its node announces twice the longest delay of the
+ * last minute, insurance_us at most, in place of interval_us, and is found so much later if it dies.
  *
  * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
  * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */
@@ -599,7 +601,8 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity);
 
 /* One descriptor that is readable whenever a step has something to read or write, for hosts with an
  * epoll, kqueue, libuv or glib loop of their own: watch it for reading and call phx_step(p, now, NULL, 0).
- * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count. */
+ * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count: a call outside of a step
+ * that makes work does not make it readable, so ask phx_timeout_ms after it, or step. Lives as long as p. */
 int phx_fd(const phx *p);
 
 /* Makes the descriptors of phx_fds and phx_fd readable, so that a sleeping host comes back to phx_step.
@@ -762,7 +765,8 @@ void phx_self(const phx *p, struct phx_id *out);
  *      names         a range that it holds; names-more: how many are not shown
  *      link          the link with it, or none; ", within this host": see cfg.same_host
  *      heard         when something last came on it
- *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy
+ *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy,
+ *                    and while its steps come late
  *      watched-here  yes if this node is one of its monitors; watches-us: the other way round
  *      link-lost     when the last link ended, and why
  *      accused       when and by whom it was last said to be gone: this node's own silent link, another

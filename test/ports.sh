@@ -19,7 +19,7 @@ brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_route t_names_rules t_nam
     t_names_index t_lost t_detect_link t_detect_state t_dial_rounds t_dial_bounds t_dial_targets t_dial_start
     t_handover_brain t_trace_brain t_suspect_brain t_keys_brain t_addr_brain t_samehost_brain'
 others='t_route_paper t_route_mesh t_crowd t_door t_mem t_torture t_keys t_failures t_endings t_cost t_hand
-    t_node t_interface t_os t_hostile t_liar t_log t_silence t_slow t_trace t_path t_ph'
+    t_node t_interface t_os t_hostile t_liar t_log t_patience t_silence t_slow t_trace t_path t_ph'
 # minutes under an emulator
 slow='t_post_send t_post_names t_post_runs t_post_multicast t_post_flow t_post_model t_post_memory'
 case ${1-} in

@@ -338,7 +338,8 @@ has_bearssl() {
 
 # The launcher's brains and hands but for its main program and the clients' library, each as one object.
 launch_object() { # source
-    quiet "$1 for its tests" $cc $flags_tests $sanitize -c "$1" -o "build/launch/test/$(basename "$1" .c).o"
+    object=build/launch/test/$(echo "${1#extras/}" | tr / _).o # extras/ftmpi/lib/start.c is another start.c
+    quiet "$1 for its tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
 }
 
 launch_phoenix() { # phoenix.c for these, kept while it is fresh
@@ -351,7 +352,7 @@ launch_phoenix() { # phoenix.c for these, kept while it is fresh
 }
 
 launch_program() { # phxrun as it ships, for the scripts
-    sources=$(ls extras/launch/*.c | grep -v /nla.c)
+    sources="$(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c"
     quiet 'phxrun' $cc -std=c99 -O2 -g $warn -I. $sources phoenix.c -o build/launch/phxrun
 }
 
@@ -387,6 +388,13 @@ ftmpi_phoenix() {
     fi
 }
 
+ftmpi_phxrun() { # that of the stage before, if it is newer than all that it is made of
+    newer=$(find extras/launch extras/ftmpi/lib phoenix.c -newer build/launch/phxrun 2> /dev/null)
+    [ -e build/launch/phxrun ] && [ -z "$newer" ] && { echo 'ok - phxrun is fresh'; return 0; }
+    mkdir -p build/launch
+    launch_program
+}
+
 ftmpi_launcher() { quiet 'ftmpirun' make build/ftmpi/ftmpirun CC="$cc" -s; }
 
 ftmpi_test() { # test
@@ -403,7 +411,8 @@ ftmpi_test() { # test
 ftmpi_script() { # script: it finds the programs in FTMPIRUN and FTMPICC
     FTMPIRUN=$PWD/build/ftmpi/ftmpirun FTMPICC="$PWD/extras/ftmpi/ftmpicc $sanitize"
     FTMPI_CC=$cc FTMPI_BUILD=$PWD/build/ftmpi.test FTMPI_CFLAGS="-g -O1 $sanitize"
-    export FTMPIRUN FTMPICC FTMPI_CC FTMPI_BUILD FTMPI_CFLAGS
+    PHXRUN=$PWD/build/launch/phxrun
+    export PHXRUN FTMPIRUN FTMPICC FTMPI_CC FTMPI_BUILD FTMPI_CFLAGS
     real "$1"
 }
 
@@ -535,7 +544,7 @@ if [ -s "$work/queue" ]; then
     rm -f build/launch/test/* build/launch/phxrun
     [ -n "$joined_is_fresh" ] || ! grep -q launch_test "$work/launch" \
         || echo 'library phoenix.c|launch_phoenix' >> "$work/queue"
-    for f in extras/launch/*.c; do
+    for f in extras/launch/*.c extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c; do
         case $f in
         */phxrun.c | */nla.c) ;;
         *) echo "library $f|launch_object $f" >> "$work/queue" ;;
@@ -564,6 +573,7 @@ if [ -s "$work/queue" ]; then
         echo "library $f|ftmpi_object $f" >> "$work/queue"
     done
     ! grep -q ftmpi_script "$work/ftmpi" || echo 'library ftmpirun|ftmpi_launcher' >> "$work/queue"
+    ! grep -q phxrun.sh "$work/ftmpi" || echo 'library phxrun|ftmpi_phxrun' >> "$work/queue"
     stage 'the MPI for its tests' "$jobs"
     ar rc build/ftmpi.test/libftmpi.a build/ftmpi.test/objects/*.o
     mv "$work/ftmpi" "$work/queue"

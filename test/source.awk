@@ -306,7 +306,7 @@ function system_header(path) {
 }
 
 # phoenix.h, by whatever way, or a header of the same folder; an example may use an extra. The MPI has a
-# folder for its library, and its launcher is made of parts of extras/launch.
+# folder for its library, its launcher is made of parts of extras/launch, and the command phx speaks ssh.
 function outside_header(path,    beside, line) {
     if (path ~ /^(\.\.\/)*phoenix\.h$/)
         return
@@ -317,6 +317,10 @@ function outside_header(path,    beside, line) {
     if (path !~ /\// && stands_at(beside path))
         return
     if (FILENAME ~ /^extras\/ftmpi\/lib\// && path == "mpi.h")
+        return
+    if (FILENAME == "extras/phx/tool.h" && path == "../ssh/ssh.h")
+        return
+    if (FILENAME == "extras/launch/ftmpi.c" && path == "../ftmpi/lib/arbiter.h")
         return
     if (FILENAME == "extras/ftmpi/ftmpirun.c" && path ~ /^(lib|\.\.\/launch)\/[a-z]+\.h$/ \
         && stands_at(beside path))

@@ -277,7 +277,7 @@ enum {
 static const char *const run_words[] = {
     "FTMPI_JOB=", "FTMPI_RANK=", "FTMPI_SIZE=", "FTMPI_LIFE=", "FTMPI_HUB=", "FTMPI_KEY_FD=",
     "FTMPI_ARBITER=", "FTMPI_HOST=", "FTMPI_SITE=",
-    "PMI_FD=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_ID=", "FTMPI_MODE=", NULL};
+    "PMI_FD=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_ID=", "FTMPI_MODE=", "FTMPI_LOCAL=", NULL};
 
 static int run_is_ours(const char *variable)
 {

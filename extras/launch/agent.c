@@ -84,6 +84,8 @@ void la_agent_on_node(phx *p, const struct phx_node *node, void *user)
     if (node->state == PHX_NODE_OK && node->hops == 1 && !n->linked) {
         n->linked = 1;
         la_start_linked(l->start, n->agent);
+        if (n->agent == l->parent)
+            la_agent_linked_up(l);
     } else if (n->linked && node->state != PHX_NODE_OK && node->state != PHX_NODE_SUSPECT) {
         la_agent_lost(l, n, node->reason != 0 ? phx_strerror(node->reason) : "no way to it");
     }
@@ -120,12 +122,16 @@ static void local_child_failed(void *ctx, uint32_t number, int status, const cha
 {
     struct la_local *l = (struct la_local *)ctx;
     struct local_neighbour *n = la_agent_near(l, number);
-    uint32_t i;
+    uint32_t i, count = 1;
 
+    if (n != NULL && n->lost)
+        return;
     if (n != NULL)
         n->lost = 1;
     local_drop(l, number);
-    for (i = 0; l->job->go_on && i < l->job->agents[number - la_agent_self(l)].subtree; i++)
+    if (l->job->starter != LA_SRUN) /* which starts those below as well */
+        count = l->job->agents[number - la_agent_self(l)].subtree;
+    for (i = 0; l->job->go_on && i < count; i++)
         la_tree_dead(l->tree, number + i); /* there never was one */
     if (!l->ending && !l->over)
         la_agent_tell(l, LA_UP_NO_HOST, number, status, why);
@@ -168,7 +174,7 @@ static void local_collected(void *ctx, pid_t pid, int status)
     while (j != NULL && !la_ranks_exited(j->ranks, pid, status))
         j = j->next;
     if (j == NULL)
-        (void)la_start_exited(l->start, pid, status);
+        (void)(la_step_exited(l->step, pid, status) || la_start_exited(l->start, pid, status));
 }
 
 static void local_on_signal(void *ctx, int fd, int events)
@@ -212,6 +218,32 @@ static int local_make_near(struct la_local *l)
     return 0;
 }
 
+/* Without it nobody starts what is lost; but the links stand. */
+static void local_step_ended(void *ctx, int status, const char *why)
+{
+    struct la_local *l = (struct la_local *)ctx;
+
+    if (!l->over && !l->ending && status != 0)
+        la_agent_tell(l, l->job->go_on ? LA_UP_SAY : LA_UP_ABORT, LA_NONE, 1, why);
+}
+
+static int local_own_addresses(void *ctx, char out[LA_STEP_LINE])
+{
+    return la_local_addresses((const struct la_local *)ctx, out, LA_STEP_LINE);
+}
+
+static int local_make_step(struct la_local *l, const char *self)
+{
+    struct la_step_ops ops;
+
+    ops.ctx = l;
+    ops.boot = local_boot;
+    ops.own = local_own_addresses;
+    ops.failed = local_child_failed;
+    ops.ended = local_step_ended;
+    return la_step_new(&l->step, l->job, self, l->cargo, l->watch, l->procs, &ops);
+}
+
 static int local_make_start(struct la_local *l, const char *self)
 {
     struct la_start_ops ops;
@@ -226,6 +258,8 @@ static int local_make_start(struct la_local *l, const char *self)
     err = la_start_new(&l->start, l->job, self, l->cargo, l->watch, l->procs, &ops);
     for (i = 0; i < la_agent_children(l) && err == 0; i++)
         err = la_start_host(l->start, l->near[i].agent);
+    if (err == 0 && l->root.event != NULL && l->job->starter == LA_SRUN)
+        err = local_make_step(l, self);
     return err;
 }
 
@@ -284,7 +318,7 @@ int la_local_new(struct la_local **out, const struct la_local_config *cfg)
     l->cargo = cfg->cargo;
     l->root = cfg->root;
     l->signals_fd = -1;
-    l->go_at = l->seek_at = UINT64_MAX;
+    l->go_at = l->seek_at = l->link_by = UINT64_MAX;
     l->parent = l->root.event != NULL ? LA_NONE : l->job->parent == LA_NONE ? 0 : l->job->parent;
     l->now = phx_now_us();
     err = local_make(l, cfg);
@@ -308,6 +342,7 @@ void la_local_free(struct la_local *l)
         la_agent_free_job(j);
     }
     la_start_free(l->start);
+    la_step_free(l->step);
     phx_free(l->node);
     la_flow_free(l->flow);
     la_tree_free(l->tree);
@@ -347,7 +382,7 @@ static int local_may_go(struct la_local *l)
         return 0;
     if (l->go_at == UINT64_MAX)
         l->go_at = l->now + LOCAL_GO_US;
-    if (la_start_running(l->start) == 0)
+    if (la_start_running(l->start) == 0 && !la_step_running(l->step))
         return 1;
     if (l->now < l->go_at)
         return 0;
@@ -356,6 +391,7 @@ static int local_may_go(struct la_local *l)
     l->killed = 1;
     l->go_at = l->now + LOCAL_GO_US;
     la_start_kill(l->start, SIGKILL);
+    la_step_kill(l->step, SIGKILL);
     return 0;
 }
 
@@ -370,6 +406,7 @@ static int local_timeout(const struct la_local *l)
     uint64_t due = earlier(phx_deadline(l->node), la_tree_deadline(l->tree)), now = phx_now_us();
 
     due = earlier(earlier(due, la_start_deadline(l->start)), earlier(l->seek_at, l->go_at));
+    due = earlier(earlier(due, la_step_deadline(l->step)), l->link_by);
     for (j = l->jobs; j != NULL; j = j->next)
         due = earlier(due, earlier(la_ranks_deadline(j->ranks), j->exits_due));
     if (l->root.deadline != NULL)
@@ -387,6 +424,7 @@ void la_local_run(struct la_local *l)
         la_tree_step(l->tree, l->now);
         la_agent_step_seek(l);
         la_start_step(l->start, l->now);
+        la_step_step(l->step, l->now);
         la_agent_step_jobs(l);
         la_flow_pump(l->flow);
         la_agent_flush_events(l);

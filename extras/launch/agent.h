@@ -71,6 +71,7 @@ struct la_root_ops {
     void (*output)(void *ctx, const struct la_chunk *c);
     void (*spawn)(void *ctx, uint32_t from, const void *data, size_t size);
     void (*signal)(void *ctx, int number);
+    void (*message)(void *ctx, const struct phx_message *m); /* to the arbiter's name, with --ftmpi */
     void (*step)(void *ctx, uint64_t now_us);
     uint64_t (*deadline)(void *ctx);
 };
@@ -89,6 +90,11 @@ struct la_local_config {
 
 int la_local_new(struct la_local **out, const struct la_local_config *cfg);
 void la_local_free(struct la_local *l);
+/* Where it listens, blanks between: of as many interfaces as fit. 0, PHX_EIO. */
+int la_local_addresses(const struct la_local *l, char *out, size_t size);
+/* What those above say of that: the parent, the first of them, is dialled. 0, PHX_EPROTO, PHX_ENOMEM. */
+int la_local_table(struct la_local *l, const uint32_t *above, uint32_t count, const unsigned char *table,
+                   size_t size);
 int la_local_adopt(struct la_local *l, int fd); /* the stream to the parent; the node owns it */
 
 /* Turns until the job is over and all processes of ours are gone. */

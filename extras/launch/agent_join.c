@@ -9,6 +9,7 @@
  * address. A parent that listens on all interfaces does not know how others call it: its child takes the
  * first field of SSH_CONNECTION, from where it was started. */
 #define _POSIX_C_SOURCE 200809L
+#include "interfaces.h"
 #include "local.h"
 
 #include <stdio.h>
@@ -47,6 +48,10 @@ int la_agent_listen(struct la_local *l)
 {
     char host[64] = "127.0.0.1", address[PHX_ADDRESS_TEXT];
 
+    if (l->job->starter == LA_SRUN) {
+        (void)phx_listen(l->node, "tcp://[::]:0"); /* there may be no such thing here */
+        return phx_listen(l->node, "tcp://0.0.0.0:0");
+    }
     if (!l->job->go_on)
         return 0;
     if (l->job->starter != LA_FORK && !join_ssh_field(2, host, sizeof host))
@@ -55,15 +60,23 @@ int la_agent_listen(struct la_local *l)
     return phx_listen(l->node, address);
 }
 
-static int join_put(struct la_queue *out, uint32_t agent, const char *address)
+/* Processes listen where their hub does: on loopback alone if all hosts are played here or this is the only
+ * one, else so that those of other hosts can reach them. */
+int la_agent_listen_ranks(struct la_local *l)
 {
-    unsigned char head[8];
+    char host[64], address[PHX_ADDRESS_TEXT];
+    struct phx_address at, last;
+    int i, err;
 
-    la_agent_put32(head, agent);
-    la_agent_put32(head + 4, (uint32_t)strlen(address));
-    if (la_queue_add(out, head, sizeof head) != 0)
-        return PHX_ENOMEM;
-    return la_queue_add(out, address, strlen(address));
+    if (l->job->starter == LA_FORK || !join_ssh_field(2, host, sizeof host))
+        snprintf(host, sizeof host, "127.0.0.1");
+    join_address(address, host, 0);
+    err = phx_listen(l->node, address);
+    for (i = 0; phx_listening(l->node, i, &at) == 0; i++)
+        last = at;
+    if (err == 0 && i > 0)
+        phx_address_text(&last, l->job->hub);
+    return err;
 }
 
 int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out)
@@ -72,15 +85,15 @@ int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out)
     char text[PHX_ADDRESS_TEXT];
     struct phx_address at;
     uint32_t i;
-    int listens = l->job->go_on && phx_listening(l->node, 0, &at) == 0, err;
+    int listens = l->job->go_on && l->job->starter != LA_SRUN && phx_listening(l->node, 0, &at) == 0, err;
 
     la_agent_put32(count, listens ? l->ancestors_count + 1 : 0);
     err = la_queue_add(out, count, sizeof count);
     if (!listens || err != 0)
         return err;
-    err = join_put(out, la_agent_self(l), phx_address_text(&at, text));
+    err = la_table_add(out, la_agent_self(l), phx_address_text(&at, text));
     for (i = 0; i < l->ancestors_count && err == 0; i++)
-        err = join_put(out, l->ancestors[i].agent, l->ancestors[i].address);
+        err = la_table_add(out, l->ancestors[i].agent, l->ancestors[i].address);
     return err;
 }
 
@@ -124,7 +137,104 @@ int la_agent_take_ancestors(struct la_local *l, const unsigned char *data, size_
     return size == 0 ? 0 : PHX_EPROTO;
 }
 
-/* The parent is gone. */
+/* ---- Under srun ---------------------------------------------------------------------------------- */
+
+struct join_own {
+    const struct la_local *l;
+    char *out;
+    size_t size, used;
+};
+
+static int join_own_interface(void *ctx, const char *host, int six)
+{
+    struct join_own *own = (struct join_own *)ctx;
+    char address[PHX_ADDRESS_TEXT], text[PHX_ADDRESS_TEXT];
+    struct phx_address at;
+    const char *port;
+    int i, n;
+
+    for (i = 0; phx_listening(own->l->node, i, &at) == 0; i++) {
+        port = strrchr(phx_address_text(&at, text), ':');
+        if ((strchr(text, '[') != NULL) != six || port == NULL)
+            continue;
+        join_address(address, host, (unsigned)strtoul(port + 1, NULL, 10));
+        n = snprintf(own->out + own->used, own->size - own->used, "%s%s", own->used > 0 ? " " : "", address);
+        if (n > 0 && (size_t)n < own->size - own->used)
+            own->used += (size_t)n;
+        own->out[own->used] = '\0'; /* what does not fit is left out */
+    }
+    return 0;
+}
+
+int la_local_addresses(const struct la_local *l, char *out, size_t size)
+{
+    struct join_own own;
+    int err;
+
+    own.l = l;
+    own.out = out;
+    own.size = size;
+    own.used = 0;
+    out[0] = '\0';
+    err = la_interfaces(join_own_interface, &own);
+    return err == 0 && own.used == 0 ? PHX_EIO : err;
+}
+
+/* The entries of one agent, to the end of the list. */
+static int join_entries(struct la_local *l, uint32_t agent, const unsigned char *data, size_t size)
+{
+    uint32_t n;
+
+    for (; size > 0 && l->ancestors_count < JOIN_MOST; data += 8 + n, size -= 8 + n) {
+        struct local_ancestor *a = &l->ancestors[l->ancestors_count];
+        n = size >= 8 ? la_agent_get32(data + 4) : 0;
+        if (size < 8 || n >= sizeof a->address || n > size - 8)
+            return PHX_EPROTO;
+        if (la_agent_get32(data) != agent)
+            continue;
+        a->agent = agent;
+        memcpy(a->address, data + 8, n);
+        a->address[n] = '\0';
+        l->ancestors_count++;
+    }
+    return 0;
+}
+
+int la_local_table(struct la_local *l, const uint32_t *above, uint32_t count, const unsigned char *table,
+                   size_t size)
+{
+    uint32_t i;
+    int err = size < 4 ? PHX_EPROTO : 0;
+
+    free(l->ancestors);
+    l->ancestors_count = 0;
+    l->ancestors = (struct local_ancestor *)calloc(JOIN_MOST, sizeof *l->ancestors);
+    if (l->ancestors == NULL)
+        return PHX_ENOMEM;
+    for (i = 0; i < count && err == 0; i++)
+        err = join_entries(l, above[i], table + 4, size - 4);
+    l->now = phx_now_us();
+    l->link_by = l->now + l->job->start_timeout_us;
+    for (i = 0; i < l->ancestors_count && l->ancestors[i].agent == above[0]; i++)
+        (void)phx_join(l->node, l->ancestors[i].address);
+    if (err == 0 && i == 0) /* it did not answer */
+        l->link_by = l->now;
+    return err;
+}
+
+void la_agent_linked_up(struct la_local *l)
+{
+    uint32_t i;
+
+    if (l->link_by == UINT64_MAX)
+        return;
+    l->link_by = UINT64_MAX;
+    for (i = 0; i < l->ancestors_count && l->ancestors[i].agent == l->parent; i++)
+        (void)phx_unjoin(l->node, l->ancestors[i].address);
+}
+
+/* ---- The parent is gone -------------------------------------------------------------------------- */
+
 void la_agent_seek(struct la_local *l)
 {
     if (l->orphan || l->over)
@@ -135,6 +245,10 @@ void la_agent_seek(struct la_local *l)
 
 void la_agent_step_seek(struct la_local *l)
 {
+    if (l->link_by <= l->now) {
+        la_agent_linked_up(l);
+        la_agent_lost(l, la_agent_near(l, l->parent), "no link with it");
+    }
     if (l->seek_at > l->now)
         return;
     l->seek_at = UINT64_MAX;

@@ -32,6 +32,10 @@ static void local_on_message(phx *p, const struct phx_message *m, void *user)
     int err;
 
     (void)p;
+    if (l->root.message != NULL && m->to == la_job_arbiter_name(l->job)) {
+        l->root.message(l->root.ctx, m);
+        return;
+    }
     if (local_rank_message(l, m) || m->from < base || m->from - base >= LA_NONE || m->tag > UINT32_MAX)
         return;
     from = (uint32_t)(m->from - base);
@@ -89,6 +93,17 @@ static void local_detector(const struct la_job *job, struct phx_detector *d)
         d->insurance_us = d->interval_us;
 }
 
+/* The agent is the hub of this host's processes, and the launcher's has the arbiter's name. */
+static int local_open_ftmpi(struct la_local *l)
+{
+    uint64_t arbiter = la_job_arbiter_name(l->job);
+    int err = la_agent_listen_ranks(l);
+
+    if (err == 0 && la_agent_self(l) == 0)
+        err = phx_assume(l->node, arbiter, arbiter);
+    return err;
+}
+
 int la_agent_make_node(struct la_local *l)
 {
     uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
@@ -102,6 +117,8 @@ int la_agent_make_node(struct la_local *l)
     la_agent_put32(id.b + 8, l->job->id);
     la_agent_put32(id.b + 12, la_agent_self(l));
     snprintf(cluster, sizeof cluster, "launch-%08lx", (unsigned long)l->job->id);
+    if (l->job->ftmpi) /* the processes are nodes of it, and it has a key of its own in any case */
+        snprintf(cluster, sizeof cluster, "ftmpi");
     cfg.user = l;
     cfg.cluster = cluster;
     cfg.key = l->job->key;
@@ -120,5 +137,9 @@ int la_agent_make_node(struct la_local *l)
     err = phx_new(&l->node, &cfg, phx_now_us());
     if (err == 0)
         err = phx_assume(l->node, self, self);
-    return err != 0 ? err : la_agent_listen(l);
+    if (err == 0)
+        err = la_agent_listen(l);
+    if (err == 0 && l->job->ftmpi)
+        err = local_open_ftmpi(l);
+    return err;
 }

@@ -338,6 +338,7 @@ static const struct rule rules[] = {
     { "ssh", WORD, OF(ssh) },
     { "agent", WORD, OF(agent) },
     { "copy", FLAG, OF(copy) },
+    { "ftmpi", FLAG, OF(ftmpi) },
     { "stage", WORD, OF(stage) },
     { "pmi", CHOICE, ONE_OF(pmi, "fd|port") },
     { "pmgr", SPECIAL, BY(read_pmgr) },

@@ -32,7 +32,7 @@ struct la_args {
     int stdin_to; /* enum la_stdin, or -1: not said */
     int starter;  /* enum la_starter, or -1 */
     int place, cache, on_failure, pmi, detector; /* block, push, abort, fd, default: 0 */
-    int genvnone, label, verbose, each, json, dry_run, copy, help, version;
+    int genvnone, label, verbose, each, json, dry_run, copy, ftmpi, help, version;
 };
 
 /* words: argv from the first one behind the program's name on. 0, PHX_EINVAL (why), PHX_ENOMEM; what was

@@ -181,6 +181,61 @@ int la_cargo_take(struct la_cargo *c, struct la_procs *p, const struct la_job *j
     return err;
 }
 
+/* ---- Files go ------------------------------------------------------------------------------------ */
+
+/* The next piece of the file: 1, or 0: there is none. */
+static int feed_load(struct la_feed *f)
+{
+    uint64_t left = f->file >= 0 ? f->size - f->at : 0;
+    size_t want = left < CARGO_PIECE ? (size_t)left : CARGO_PIECE;
+    ssize_t n;
+
+    if (want == 0)
+        return 0;
+    if (la_queue_room(&f->waiting, want) != 0)
+        return PHX_EIO;
+    n = pread(f->file, la_queue_end(&f->waiting), want, (off_t)f->at);
+    if (n <= 0)
+        return PHX_EIO;
+    f->waiting.size += (size_t)n;
+    f->at += (uint64_t)n;
+    return 1;
+}
+
+int la_feed_write(struct la_feed *f, int fd)
+{
+    ssize_t n;
+    int more = 1;
+
+    while (f->waiting.size > 0 || (more = feed_load(f)) == 1) {
+        n = write(fd, la_queue_first(&f->waiting), f->waiting.size);
+        if (n > 0)
+            la_queue_take(&f->waiting, (size_t)n);
+        else if (n < 0 && errno == EAGAIN)
+            return 1;
+        else if (n == 0 || errno != EINTR)
+            return PHX_ERESET;
+    }
+    la_queue_free(&f->waiting);
+    f->file = -1;
+    return more;
+}
+
+int la_cargo_feed(const struct la_cargo *c, struct la_feed *f)
+{
+    unsigned char size[8];
+    int i;
+
+    if (c->stage_fd < 0)
+        return 0;
+    f->file = c->stage_fd;
+    f->at = 0;
+    f->size = c->stage_size;
+    for (i = 0; i < 8; i++)
+        size[i] = (unsigned char)(f->size >> 8 * i);
+    return la_queue_add(&f->waiting, size, sizeof size);
+}
+
 int la_cargo_apply(const struct la_cargo *c, struct la_job *job)
 {
     uint32_t i;

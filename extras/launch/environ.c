@@ -19,7 +19,8 @@ static int environ_is_ours(const char *s)
         "MPIRUN_NPROCS", "MPIRUN_ID", "MPIRUN_HOST", "MPIRUN_PORT", "MPIRUN_USE_TREES", "MPIRUN_SHM_ENABLE",
         "MPIRUN_MPD", "NOT_USE_TOTALVIEW", "HYDI_CONTROL_FD", "SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID",
         "SLURM_STEP_", "SLURM_STEPID", "SLURM_GTIDS", "SLURM_LAUNCH_", "SLURM_TASK_PID", "SLURM_PMI_FD",
-        "PMIX_", "PALS_",
+        "PMIX_", "PALS_", "FTMPI_JOB", "FTMPI_RANK", "FTMPI_SIZE", "FTMPI_LIFE", "FTMPI_HUB", "FTMPI_KEY_FD",
+        "FTMPI_ARBITER", "FTMPI_HOST", "FTMPI_SITE", "FTMPI_LOCAL",
     };
     size_t i, n;
 
@@ -118,6 +119,22 @@ static void environ_pmgr(struct la_environ_own *own, const struct la_job *job,
     environ_set(own, "NOT_USE_TOTALVIEW=1");
 }
 
+/* What MPI_Init of extras/ftmpi reads. Its arbiter is this job's name of role 1. */
+static void environ_ftmpi(struct la_environ_own *own, const struct la_job *job,
+                          const struct la_environ_rank *r)
+{
+    environ_set(own, "FTMPI_JOB=%lx", (unsigned long)job->id);
+    environ_set(own, "FTMPI_RANK=%lu", (unsigned long)r->rank);
+    environ_set(own, "FTMPI_SIZE=%lu", (unsigned long)job->size);
+    environ_set(own, "FTMPI_LIFE=0");
+    environ_set(own, "FTMPI_HUB=%s", job->hub);
+    environ_set(own, "FTMPI_KEY_FD=%d", r->key_fd);
+    environ_set(own, "FTMPI_ARBITER=%llu", (unsigned long long)la_job_arbiter_name(job));
+    environ_set(own, "FTMPI_HOST=%lu", (unsigned long)job->agents[0].node);
+    environ_set(own, "FTMPI_SITE=%lu", (unsigned long)job->agents[0].site);
+    environ_set(own, "FTMPI_LOCAL=%lu", (unsigned long)r->local_count);
+}
+
 void la_environ_rank(struct la_environ *e, struct la_environ_own *own, const struct la_job *job,
                      const struct la_environ_rank *r)
 {
@@ -133,6 +150,8 @@ void la_environ_rank(struct la_environ *e, struct la_environ_own *own, const str
     environ_set(own, "NLA_FD=%d", r->fd);
     environ_set(own, "NLA_RANK=%lu", (unsigned long)r->rank);
     environ_set(own, "NLA_SIZE=%lu", (unsigned long)job->size);
+    if (job->ftmpi)
+        environ_ftmpi(own, job, r);
     for (i = 0; i < own->count; i++)
         e->list[e->count + i] = own->text[i];
     e->list[e->count + i] = NULL;

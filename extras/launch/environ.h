@@ -10,8 +10,8 @@ struct la_environ {
     size_t count;
 };
 
-#define LA_ENVIRON_OWN 20
-#define LA_ENVIRON_TEXT 96
+#define LA_ENVIRON_OWN 32
+#define LA_ENVIRON_TEXT 160
 
 /* What one process has for itself. */
 struct la_environ_own {
@@ -29,6 +29,7 @@ struct la_environ_rank {
     int fd;      /* PMI_FD and NLA_FD; NLA_FD only if the job's PMI goes over a port */
     int port;    /* PMI_PORT or MPIRUN_PORT; 0: none */
     int spawned; /* PMI_SPAWNED */
+    int key_fd;  /* FTMPI_KEY_FD */
 };
 
 /* Fills own and lists it at the end of e->list, until the next call. */

@@ -16,10 +16,11 @@
 
 #define JOB_MAGIC 0x4a61486cu /* "lHaJ" on the wire */
 #define JOB_VERSION 1u
+#define JOB_ROLE_ARBITER 1u
 #define JOB_ROLE_AGENT 2u
 #define JOB_ROLE_RANK 3u
 /* The least that an agent, a run, a program and a string la_bytes_take as bytes. */
-#define JOB_AGENT_LEAST 20u
+#define JOB_AGENT_LEAST 24u
 #define JOB_RUN_SIZE 8u
 #define JOB_PROGRAM_LEAST 16u
 
@@ -139,6 +140,11 @@ uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank)
     return name_of(job, JOB_ROLE_RANK, rank);
 }
 
+uint64_t la_job_arbiter_name(const struct la_job *job)
+{
+    return (uint64_t)job->id << 38 | (uint64_t)JOB_ROLE_ARBITER << 36;
+}
+
 uint32_t la_job_of_name(uint64_t name)
 {
     return (uint32_t)(name >> 38);
@@ -155,7 +161,7 @@ static void put_settings(struct la_text *t, const struct la_job *j)
                               j->detect_us[0], j->detect_us[1], j->detect_us[2] };
     uint32_t flags = (uint32_t)(j->label != 0) | (uint32_t)(j->verbose != 0) << 1
         | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4
-        | (uint32_t)(j->copy != 0) << 5;
+        | (uint32_t)(j->copy != 0) << 5 | (uint32_t)(j->ftmpi != 0) << 6;
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -186,6 +192,7 @@ static void put_agent(struct la_text *t, const struct la_agent *a)
     la_bytes_put_string(t, a->user);
     la_bytes_put_u32(t, a->subtree);
     la_bytes_put_u32(t, a->node);
+    la_bytes_put_u32(t, a->site);
     la_bytes_put_u32(t, a->runs_count);
     for (i = 0; i < a->runs_count; i++) {
         la_bytes_put_u32(t, a->runs[i].first);
@@ -294,7 +301,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
     flags = la_bytes_u32(r);
-    if (flags >> 6 != 0)
+    if (flags >> 7 != 0)
         la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
@@ -302,6 +309,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->each = flags >> 3 & 1;
     j->lazy = flags >> 4 & 1;
     j->copy = flags >> 5 & 1;
+    j->ftmpi = flags >> 6 & 1;
     j->push_limit = la_bytes_number(r, 8);
     j->grace_us = la_bytes_number(r, 8);
     j->start_timeout_us = la_bytes_number(r, 8);
@@ -341,6 +349,7 @@ static void take_agent(struct la_bytes *r, const struct la_job *j, struct la_age
     a->user = la_bytes_string(r);
     a->subtree = la_bytes_u32(r);
     a->node = la_bytes_u32(r);
+    a->site = la_bytes_u32(r);
     count = la_bytes_count(r, JOB_RUN_SIZE);
     if ((a->node == LA_NONE) != (count == 0) || (count > 0 && a->node >= j->nodes))
         la_bytes_fail(r, PHX_EPROTO);

@@ -36,6 +36,7 @@ struct la_agent {
     char *user;           /* login name for the starter, or NULL */
     uint32_t subtree;     /* agents in its subtree, itself counted */
     uint32_t node;        /* the host's number in the mapping, or LA_NONE: no ranks (launcher, gateway) */
+    uint32_t site;        /* equal for those behind one gateway (via=); 0: behind none */
     struct la_run *runs;  /* the ranks that it starts, ascending */
     uint32_t runs_count;
 };
@@ -70,6 +71,8 @@ struct la_job {
     int each;                   /* -k: one process per host, a failure ends nothing */
     int lazy;                   /* --cache lazy */
     int copy;                   /* --copy: agents are sent to where they are started */
+    int ftmpi;                  /* --ftmpi: ranks are nodes of Phoenix, too */
+    char hub[128];              /* where they find the agent of this host; it does not travel */
     char *stage;                /* --stage: a program of this name is sent along; NULL: none */
     uint64_t push_limit;        /* --push-limit, bytes */
     uint64_t grace_us;          /* --grace: TERM to KILL */
@@ -106,9 +109,11 @@ uint32_t la_job_child_towards(const struct la_job *job, uint32_t number);
 /* The program (appnum) of a rank: programs hold ranks in order. */
 uint32_t la_job_program_of(const struct la_job *job, uint32_t rank);
 
-/* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank), number (36 bits). */
+/* Phoenix names: job (26 bits), role (2 bits: 2 agent, 3 rank; with --ftmpi 0 its processes, 1 the arbiter),
+ * number (36 bits). */
 uint64_t la_job_agent_name(const struct la_job *job, uint32_t agent);
 uint64_t la_job_rank_name(const struct la_job *job, uint32_t rank);
+uint64_t la_job_arbiter_name(const struct la_job *job);
 uint32_t la_job_of_name(uint64_t name); /* the job's id */
 
 /* Keeps of the slice only that of agent `number`, which is in it. */

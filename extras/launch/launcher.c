@@ -6,6 +6,7 @@
 #include "launcher.h"
 #include "agent.h"
 #include "answers.h"
+#include "ftmpi.h"
 #include "launcher_jobs.h"
 #include "status.h"
 
@@ -41,6 +42,7 @@ struct launcher {
     struct la_answers *answers; /* of -k, until all have ended; else NULL */
     int answered;
     struct launch_jobs jobs;  /* the first of them is `job` */
+    struct la_ftmpi *ftmpi;   /* --ftmpi, or NULL: what the end of a rank means */
     int input_state;          /* enum launch_input */
     int interrupts, ending, over, broken, stop;
     uint64_t timeout_at, progress_at, end_at;
@@ -383,6 +385,10 @@ static void launch_exit(struct launcher *la, struct launch_job *j, uint32_t rank
     launch_count_end(j, rank);
     if ((e->flags & LA_EVENT_UNSTARTED) || j->failed)
         return;
+    if (la->ftmpi != NULL && j->number == 0) {
+        la_ftmpi_exited(la->ftmpi, rank, e->value);
+        return;
+    }
     if (la->answers != NULL)
         la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
@@ -609,8 +615,10 @@ static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t
 
 static void launch_no_host(struct launcher *la, const struct la_event *e)
 {
-    if (e->rank < la->job->agents_count)
-        la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
+    if (e->rank >= la->job->agents_count || la->jobs.gone[e->rank])
+        return; /* under srun more than one may say so */
+    la->jobs.gone[e->rank] = 1;
+    la->jobs.first->ready_count += la->job->agents[e->rank].subtree; /* none of these will be */
     launch_lost(la, e, e->value, "");
 }
 
@@ -752,13 +760,52 @@ static uint64_t launch_deadline(void *ctx)
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
+static phx *launch_ftmpi_node(void *ctx)
+{
+    return la_local_node(((struct launcher *)ctx)->local);
+}
+
+static const char *launch_ftmpi_host(void *ctx, uint32_t rank)
+{
+    return launch_host(((struct launcher *)ctx)->jobs.first, rank);
+}
+
+static void launch_ftmpi_fail(void *ctx, int code, const char *line)
+{
+    launch_fail((struct launcher *)ctx, code, line);
+}
+
+static void launch_ftmpi_say(void *ctx, int code, const char *line)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    if (la->ending)
+        return;
+    la_status_add(&la->status, code, 0);
+    launch_say(la, line);
+}
+
+static void launch_ftmpi_message(void *ctx, const struct phx_message *m)
+{
+    la_ftmpi_message(((struct launcher *)ctx)->ftmpi, m);
+}
+
+static int launch_make_ftmpi(struct launcher *la, struct la_root_ops *root)
+{
+    const struct la_ftmpi_ops ops = { la, launch_ftmpi_node, launch_ftmpi_host, launch_ftmpi_fail,
+                                      launch_ftmpi_say };
+
+    root->message = launch_ftmpi_message;
+    return la_ftmpi_new(&la->ftmpi, la->job, &ops);
+}
+
 static int launch_make(struct launcher *la, const char *self, struct la_procs *procs,
                        const struct la_cargo *cargo)
 {
     static const int signals[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                    SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
     struct la_local_config cfg;
-    int i, err;
+    int i, err = 0;
 
     memset(&cfg, 0, sizeof cfg);
     cfg.job = la->job;
@@ -775,7 +822,10 @@ static int launch_make(struct launcher *la, const char *self, struct la_procs *p
     cfg.root.signal = launch_signal;
     cfg.root.step = launch_step;
     cfg.root.deadline = launch_deadline;
-    err = la_local_new(&la->local, &cfg);
+    if (la->job->ftmpi)
+        err = launch_make_ftmpi(la, &cfg.root);
+    if (err == 0)
+        err = la_local_new(&la->local, &cfg);
     if (err == 0 && la->job->each)
         err = la_answers_new(&la->answers, la->job, la->o->json);
     for (i = 0; i < 2 && err == 0; i++) {
@@ -791,6 +841,7 @@ static void launch_free(struct launcher *la)
     struct launch_file *f;
 
     la_local_free(la->local);
+    la_ftmpi_free(la->ftmpi);
     la_sink_close(&la->sinks[0]);
     la_sink_close(&la->sinks[1]);
     while ((f = la->files) != NULL) {

@@ -8,6 +8,7 @@
 
 #include "agent.h"
 #include "names.h"
+#include "step.h"
 
 #define LOCAL_EXITS 64
 
@@ -51,6 +52,7 @@ struct la_local {
     const struct la_cargo *cargo;
     struct la_watch *watch;
     struct la_start *start;
+    struct la_step *step; /* the launcher's, if srun starts the agents; or NULL */
     struct la_tree *tree;
     struct la_flow *flow;
     struct local_job *jobs; /* in the order of their numbers */
@@ -64,6 +66,7 @@ struct la_local {
     struct local_ancestor *ancestors; /* the parent that started this agent first */
     uint32_t ancestors_count, sought; /* sought: how many of them are being dialled */
     uint64_t seek_at; /* UINT64_MAX: nobody is sought */
+    uint64_t link_by; /* the parent, which was dialled, is waited for until then */
     struct la_queue events; /* to, type, size, bytes: not yet taken by the tree; up, of the launcher down */
     struct local_spawn *spawns; /* the launcher's: those whose last piece has not come */
     uint64_t now, go_at;
@@ -115,12 +118,14 @@ int la_agent_make_node(struct la_local *l);
 
 /* agent_join.c */
 int la_agent_listen(struct la_local *l);
+int la_agent_listen_ranks(struct la_local *l); /* fills job->hub */
 int la_agent_put_ancestors(const struct la_local *l, struct la_queue *out);
 int la_agent_take_ancestors(struct la_local *l, const unsigned char *data, size_t size);
 void la_agent_seek(struct la_local *l);
 void la_agent_step_seek(struct la_local *l);
 int la_agent_found(struct la_local *l, uint32_t agent);
 int la_agent_adopted(struct la_local *l, uint32_t agent);
+void la_agent_linked_up(struct la_local *l); /* there is a link with the parent that was dialled */
 
 /* agent.c */
 uint32_t la_agent_children(const struct la_local *l);

@@ -5,6 +5,7 @@
 #include "agent.h"
 #include "launcher.h"
 #include "status.h"
+#include "step.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -58,5 +59,7 @@ int main(int argc, char **argv)
     main_self(argc > 0 ? argv[0] : "phxrun", self, sizeof self);
     if (argc > 1 && strcmp(argv[1], LA_START_AS_AGENT) == 0)
         return la_agent_main(self, argc > 2 ? argv[2] : NULL);
+    if (argc > 1 && strcmp(argv[1], LA_STEP_AS_AGENT) == 0)
+        return la_step_main(self);
     return main_launch(argc, argv, self);
 }

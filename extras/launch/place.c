@@ -557,6 +557,7 @@ static int name_agent(const struct placing *p, struct la_agent *a, uint32_t host
     const char *own = own_name(p);
 
     a->node = host != LA_NONE ? p->node[host] : LA_NONE;
+    a->site = host != LA_NONE && p->via[host] != LA_NONE ? p->via[host] + 1 : 0;
     if (host == LA_NONE) {
         a->host = la_text_copy(own, strcspn(own, ","));
         return a->host != NULL ? 0 : PHX_ENOMEM;
@@ -687,6 +688,7 @@ static int copy_agents(struct placing *p, struct la_job *job, const struct la_jo
         a->host = la_text_dup(from->host);
         a->user = la_text_dup(from->user);
         a->subtree = from->subtree;
+        a->site = from->site;
         a->node = p->node[i] = LA_NONE;
         if (a->host == NULL || (from->user != NULL && a->user == NULL))
             return PHX_ENOMEM;

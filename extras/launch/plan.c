@@ -270,6 +270,7 @@ static const char *const help[] = {
     "  -env K V               a variable for one program; -genv K V for all, before the first program\n"
     "  -genvlist K,K,..       of this environment only these; -genvnone: nothing of it\n"
     "  --stage FILE           send a program along; where FILE is to be run, that is run\n"
+    "  --ftmpi                the program was compiled by ftmpicc (extras/ftmpi)\n"
     "\n"
     "Hosts (those of Slurm or PBS; else this one)\n"
     "  --hosts LIST           a[01-16]:8,b,user@c\n"

@@ -620,6 +620,7 @@ static void close_if(int fd)
 /* The ends of a process's streams: ours and its. */
 struct ranks_fds {
     int in[2], out[2], err[2], pmi[2]; /* [0] for reading, [1] for writing; pmi: [0] ours */
+    int key[2];                        /* --ftmpi: [0] is the process's, who reads the key from it */
 };
 
 static void fds_close(struct ranks_fds *f)
@@ -631,10 +632,21 @@ static void fds_close(struct ranks_fds *f)
         close_if(f->out[i]);
         close_if(f->err[i]);
         close_if(f->pmi[i]);
+        close_if(f->key[i]);
     }
 }
 
-static int fds_open(struct ranks_fds *f, int input)
+/* The environment of a process can be read by others, a pipe that it has inherited cannot. */
+static int fds_open_key(struct ranks_fds *f, const struct la_job *job)
+{
+    int err = la_pipe(f->key);
+
+    if (err == 0 && write(f->key[1], job->key, sizeof job->key) != (ssize_t)sizeof job->key)
+        err = EIO;
+    return err;
+}
+
+static int fds_open(struct ranks_fds *f, int input, const struct la_job *job)
 {
     int err;
 
@@ -646,6 +658,8 @@ static int fds_open(struct ranks_fds *f, int input)
         err = la_pipe(f->err);
     if (err == 0)
         err = la_pair(f->pmi);
+    if (err == 0 && job->ftmpi)
+        err = fds_open_key(f, job);
     if (err != 0)
         fds_close(f);
     return err;
@@ -708,6 +722,7 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     struct la_environ_own own;
     struct la_environ_rank env;
     struct la_exec x;
+    int keep[2];
 
     memset(&env, 0, sizeof env);
     env.rank = p->rank;
@@ -716,6 +731,7 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     env.fd = f->pmi[1];
     env.port = r->port;
     env.spawned = r->spawned;
+    env.key_fd = f->key[0];
     la_environ_rank(&g->env, &own, r->job, &env);
     memset(&x, 0, sizeof x);
     x.path = g->path;
@@ -725,8 +741,10 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
     x.fds[0] = f->in[0] >= 0 ? f->in[0] : r->null_fd;
     x.fds[1] = f->out[1];
     x.fds[2] = f->err[1];
-    x.keep = &f->pmi[1];
-    x.keep_count = 1;
+    keep[0] = f->pmi[1];
+    keep[1] = f->key[0];
+    x.keep = keep;
+    x.keep_count = f->key[0] >= 0 ? 2 : 1;
     x.guarded = 1;
     return la_proc_start(r->procs, &x, &p->pid, stage);
 }
@@ -741,7 +759,7 @@ static void proc_start(struct ranks_proc *p)
 
     if (err == 0) {
         stage = LA_EXEC_FORK;
-        err = fds_open(&f, proc_wants_input(p));
+        err = fds_open(&f, proc_wants_input(p), r->job);
         if (err == 0) {
             err = proc_take(p, &f);
             if (err == 0)

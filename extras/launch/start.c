@@ -28,7 +28,6 @@ extern char **environ; /* POSIX wants it declared by who uses it */
 #define START_FIRST 256                /* bytes of a first line */
 #define START_NOISE ((uint64_t)1 << 20) /* a login shell that says more than this never ends */
 #define START_COPY LA_START_COPY " 1"  /* the protocol's number */
-#define START_PIECE ((size_t)64 * 1024)  /* of a file, at once */
 #define START_END_US ((uint64_t)2000000) /* from TERM to KILL for a starter that is of no more use */
 
 enum start_state { WAITING, LISTENING, COPYING, BOOTING, UP, LINKED, FAILED, GONE };
@@ -44,9 +43,7 @@ struct start_child {
     uint64_t noise;
     char first[START_FIRST];
     size_t first_size;
-    struct la_queue boot; /* to be written */
-    int file;             /* then this file's bytes from file_at to file_size; -1: none */
-    uint64_t file_at, file_size;
+    struct la_feed boot; /* to be written */
     int copied;
     char text[START_TEXT + 1];
     size_t text_size;
@@ -163,7 +160,7 @@ static void start_fail(struct start_child *c, int status, const char *why)
     c->of->now = phx_now_us();
     start_leave(c, FAILED);
     start_close_stream(c);
-    la_queue_free(&c->boot);
+    la_queue_free(&c->boot.waiting);
     if (c->pid > 0) {
         la_proc_signal(c->of->procs, c->pid, SIGTERM);
         c->deadline = c->of->now + START_END_US;
@@ -190,7 +187,6 @@ static const char *start_program(const struct la_start *s)
 {
     switch (s->job->starter) {
     case LA_FORK: return "its agent";
-    case LA_SRUN: return "srun";
     default: return s->job->ssh != NULL ? s->job->ssh : "ssh";
     }
 }
@@ -237,32 +233,10 @@ int la_start_exited(struct la_start *s, pid_t pid, int status)
 
 /* ---- The stream ---------------------------------------------------------------------------------- */
 
-/* The next piece of the file that follows what waits: 1, or 0: there is none. */
-static int start_load(struct start_child *c)
-{
-    uint64_t left = c->file >= 0 ? c->file_size - c->file_at : 0;
-    size_t want = left < START_PIECE ? (size_t)left : START_PIECE;
-    ssize_t n;
-
-    if (want == 0)
-        return 0;
-    n = la_queue_room(&c->boot, want) == 0
-            ? pread(c->file, la_queue_end(&c->boot), want, (off_t)c->file_at) : -1;
-    if (n <= 0) {
-        start_fail(c, 1, "a file that it should get cannot be read");
-        return 0;
-    }
-    c->boot.size += (size_t)n;
-    c->file_at += (uint64_t)n;
-    return 1;
-}
-
 static void start_sent(struct start_child *c)
 {
     int fd = c->fd;
 
-    la_queue_free(&c->boot);
-    c->file = -1;
     if (c->state == COPYING) {
         start_leave(c, LISTENING);
         la_watch_set(c->of->watch, c->fd, LA_READ);
@@ -276,20 +250,16 @@ static void start_sent(struct start_child *c)
 
 static void start_send(struct start_child *c)
 {
-    while (c->boot.size > 0 || start_load(c)) {
-        ssize_t n = write(c->fd, la_queue_first(&c->boot), c->boot.size);
-        if (n > 0) {
-            la_queue_take(&c->boot, (size_t)n);
-        } else if (n < 0 && errno == EAGAIN) {
-            la_watch_set(c->of->watch, c->fd, LA_WRITE);
-            return;
-        } else if (n == 0 || errno != EINTR) {
-            start_stream_ended(c);
-            return;
-        }
-    }
-    if (c->state != FAILED)
+    int state = la_feed_write(&c->boot, c->fd);
+
+    if (state > 0)
+        la_watch_set(c->of->watch, c->fd, LA_WRITE);
+    else if (state == 0)
         start_sent(c);
+    else if (state == PHX_EIO)
+        start_fail(c, 1, "a file that it should get cannot be read");
+    else
+        start_stream_ended(c);
 }
 
 /* A whole line without its newline: 1 if it is the agent's, 0 if it is noise, -1: another version. */
@@ -306,25 +276,15 @@ static int start_is_first(const char *line, size_t size)
 static void start_begin_boot(struct start_child *c)
 {
     const struct la_start *s = c->of;
-    unsigned char size[8];
-    int i;
+    int err = s->ops.boot(s->ops.ctx, c->number, &c->boot.waiting);
 
-    if (c->of->ops.boot(c->of->ops.ctx, c->number, &c->boot) != 0) {
+    if (err == 0 && s->cargo != NULL)
+        err = la_cargo_feed(s->cargo, &c->boot);
+    if (err != 0) {
         start_fail(c, 1, "no memory for its boot block");
         return;
     }
     start_leave(c, BOOTING);
-    c->file = s->cargo != NULL ? s->cargo->stage_fd : -1;
-    if (c->file >= 0) {
-        c->file_at = 0;
-        c->file_size = s->cargo->stage_size;
-        for (i = 0; i < 8; i++)
-            size[i] = (unsigned char)(c->file_size >> 8 * i);
-        if (la_queue_add(&c->boot, size, sizeof size) != 0) {
-            start_fail(c, 1, "no memory for its boot block");
-            return;
-        }
-    }
     start_send(c);
 }
 
@@ -332,9 +292,9 @@ static void start_begin_boot(struct start_child *c)
 static void start_begin_copy(struct start_child *c)
 {
     c->copied = 1;
-    c->file = c->of->cargo->self_fd;
-    c->file_at = 0;
-    c->file_size = c->of->cargo->self_size;
+    c->boot.file = c->of->cargo->self_fd;
+    c->boot.at = 0;
+    c->boot.size = c->of->cargo->self_size;
     start_leave(c, COPYING);
     start_send(c);
 }
@@ -479,30 +439,6 @@ static int start_command_ssh(const struct la_start *s, const struct la_agent *a,
     return 0;
 }
 
-/* One step for each agent: in an allocation srun reaches any host of it from any other. */
-static int start_command_srun(const struct la_start *s, const struct la_agent *a, struct start_command *k)
-{
-    int n, err = la_proc_find("srun", environ, NULL, k->path, sizeof k->path);
-
-    if (err != 0)
-        return err;
-    n = snprintf(k->remote, sizeof k->remote, "--nodelist=%s", a->host);
-    if (n < 0 || (size_t)n >= sizeof k->remote)
-        return ENAMETOOLONG;
-    k->words[1] = "srun";
-    k->words[2] = "--nodes=1";
-    k->words[3] = "--ntasks=1";
-    k->words[4] = k->remote;
-    k->words[5] = "--cpu-bind=none";
-    k->words[6] = "--mpi=none";
-    k->words[7] = "--overlap";
-    k->words[8] = "--kill-on-bad-exit=1";
-    k->words[9] = s->job->agent != NULL ? s->job->agent : s->self;
-    k->words[10] = LA_START_AS_AGENT;
-    k->words[11] = NULL;
-    return 0;
-}
-
 static int start_watch(struct start_child *c, int stream, int error)
 {
     int err;
@@ -565,10 +501,13 @@ static void start_begin(struct start_child *c)
     k.path[0] = '\0';
     c->deadline = s->now + s->job->start_timeout_us;
     start_leave(c, LISTENING);
+    if (s->job->starter == LA_SRUN) { /* srun starts it, and when it knows where, it will dial */
+        c->deadline += s->job->start_timeout_us;
+        start_leave(c, UP);
+        return;
+    }
     if (s->job->starter == LA_FORK)
         err = start_command_fork(s, &k);
-    else if (s->job->starter == LA_SRUN)
-        err = start_command_srun(s, start_agent(s, c->number), &k);
     else
         err = start_command_ssh(s, start_agent(s, c->number), &k);
     if (err == 0)
@@ -616,7 +555,7 @@ void la_start_free(struct la_start *s)
     for (i = 0; i < s->children_count; i++) {
         start_close_stream(s->children[i]);
         start_close_error(s->children[i]);
-        la_queue_free(&s->children[i]->boot);
+        la_queue_free(&s->children[i]->boot.waiting);
         free(s->children[i]);
     }
     free(s->children);
@@ -639,7 +578,7 @@ int la_start_host(struct la_start *s, uint32_t number)
     s->children[s->children_count++] = c;
     c->of = s;
     c->number = number;
-    c->fd = c->error_fd = c->file = -1;
+    c->fd = c->error_fd = c->boot.file = -1;
     return 0;
 }
 

@@ -10,7 +10,8 @@
  *
  *      phxrun-copy PROTOCOL
  *
- * before, takes this program's file and becomes it. Up to LA_START_WIDTH are under way at once, each with a
+ * before, takes this program's file and becomes it. What srun starts (step.h) is only
+ * waited for. Up to LA_START_WIDTH are under way at once, each with a
  * time-out of its own. */
 #ifndef LA_START_H
 #define LA_START_H

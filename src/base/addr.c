@@ -35,7 +35,7 @@ static int addr_is_decimal(char c)
 }
 
 /* The value of a hexadecimal digit, or -1. */
-static int addr_hex(char c)
+PHX__COLD static int addr_hex(char c)
 {
     if (addr_is_decimal(c))
         return c - '0';
@@ -44,7 +44,7 @@ static int addr_hex(char c)
 }
 
 /* Four decimal numbers 0..255 without leading zeroes: 1, or 0 and ip is half-written. */
-static int addr_parse_v4(const char *s, uint8_t ip[4])
+PHX__COLD static int addr_parse_v4(const char *s, uint8_t ip[4])
 {
     int i, digits, value;
 
@@ -62,7 +62,7 @@ static int addr_parse_v4(const char *s, uint8_t ip[4])
 }
 
 /* One to four hexadecimal digits. Returns what follows them, or NULL. */
-static const char *addr_parse_group(const char *s, uint8_t out[2])
+PHX__COLD static const char *addr_parse_group(const char *s, uint8_t out[2])
 {
     int digits, value = 0;
 
@@ -74,7 +74,7 @@ static const char *addr_parse_group(const char *s, uint8_t out[2])
 }
 
 /* Steps over what may stand between two groups: the next one or the end, or NULL. A "::" sets *gap. */
-static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
+PHX__COLD static const char *addr_parse_colons(const char *s, size_t n, size_t *gap)
 {
     if (*s == '\0')
         return s;
@@ -128,7 +128,7 @@ PHX__COLD static int addr_parse_v6(const char *s, uint8_t ip[16])
     return 1;
 }
 
-int phx__addr_numeric(const char *host, struct phx_address *out)
+PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
      * is in every version 6 address and in no other host. */
@@ -141,7 +141,7 @@ int phx__addr_numeric(const char *host, struct phx_address *out)
 }
 
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
-static int addr_looks_numeric(const char *host)
+PHX__COLD static int addr_looks_numeric(const char *host)
 {
     size_t end = strlen(host), start, i;
     int hex;
@@ -158,7 +158,7 @@ static int addr_looks_numeric(const char *host)
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
-static int addr_host_is_good(const char *host)
+PHX__COLD static int addr_host_is_good(const char *host)
 {
     struct phx_address numeric;
     const char *s;
@@ -172,7 +172,7 @@ static int addr_host_is_good(const char *host)
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
-static int addr_parse_port(const char *s, uint16_t *port)
+PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
     uint32_t value = 0;
     int digits;
@@ -186,7 +186,7 @@ static int addr_parse_port(const char *s, uint16_t *port)
 }
 
 /* The length of a text without control characters that ends with a NUL within `room` bytes, else 0. */
-static size_t addr_text_length(const char *text, size_t room)
+PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
@@ -203,7 +203,7 @@ static size_t addr_path_length(const char *path, size_t room)
     return path[0] == '/' ? addr_text_length(path, room) : 0;
 }
 
-static int addr_parse_tcp(const char *s, struct phx__parsed *out)
+PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
 {
     int bracket = *s == '[';
     const char *host = s + bracket; /* past the '[' if there is one */
@@ -251,7 +251,7 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 }
 
 /* What only cfg.dial understands: kept as written. Anything past 7 bits would not print. */
-int phx__addr_other(const char *text, struct phx_address *out)
+PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 {
     size_t n = addr_text_length(text, sizeof out->path), i;
 
@@ -274,7 +274,7 @@ static void addr_put_text(struct phx__writer *w, const char *s)
 }
 
 /* Digits come lowest first, so they are laid down from the end. */
-static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
 {
     char text[8]; /* 65535 has five digits */
     size_t at = sizeof text;
@@ -286,7 +286,7 @@ static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
 {
     for (int i = 0; i < 4; i++) {
         if (i > 0)
@@ -301,7 +301,7 @@ static unsigned addr_group(const uint8_t ip[16], int i)
 }
 
 /* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-static int addr_longest_run(const uint8_t ip[16], int *length)
+PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
 {
     int i, run = 0, best = 8;
 
@@ -317,14 +317,14 @@ static int addr_longest_run(const uint8_t ip[16], int *length)
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-static int addr_is_mapped(const uint8_t ip[16])
+PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
 {
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
 }
 
-static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
+PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
 {
     int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
 
@@ -386,7 +386,7 @@ static size_t addr_ip_size(const struct phx_address *a)
 }
 
 /* Field by field, since the unused bytes and the padding of the struct count for nothing. */
-int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
+PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 {
     if (a->family != b->family)
         return 0;
@@ -398,7 +398,7 @@ int phx__addr_equal(const struct phx_address *a, const struct phx_address *b)
 }
 
 /* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 {
     if (a->family == PHX_IPV4)
         return a->ip;
@@ -407,7 +407,7 @@ static const uint8_t *addr_as_v4(const struct phx_address *a)
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
  * dialling it reaches this machine on some systems, and neither is a name. */
-int phx__addr_is_local(const struct phx_address *a)
+PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -417,7 +417,7 @@ int phx__addr_is_local(const struct phx_address *a)
     return a->family == PHX_UNIX || (a->family == PHX_IPV6 && memcmp(a->ip, loopback, 16) == 0);
 }
 
-int phx__addr_is_any(const struct phx_address *a)
+PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
     const uint8_t *v4 = addr_as_v4(a);
@@ -430,7 +430,7 @@ int phx__addr_is_any(const struct phx_address *a)
 
 /* ---- On the wire */
 
-void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
+PHX__COLD void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 {
     size_t n = a->family == PHX_UNIX ? addr_path_length(a->path, sizeof a->path) : addr_ip_size(a);
 
@@ -450,7 +450,7 @@ void phx__addr_put(struct phx__writer *w, const struct phx_address *a)
 }
 
 /* The caller closes the link on PHX_EPROTO. The reader stays where it is then, which does not matter. */
-int phx__addr_get(struct phx__reader *r, struct phx_address *a)
+PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
 {
     struct phx_address got = { .family = phx__buf_get_u8(r) };
     size_t n;

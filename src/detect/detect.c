@@ -45,14 +45,21 @@
  * Own stalls. A host that computes for a minute has read nothing for a minute, and all its peers look dead.
  * But a host may rightly sleep as long as there is nothing to do. So a stall is a step that comes later than
  * the earliest timer asked for. Then the gap between the two steps does not count: accusations are timed on a
- * *waking clock*, which is the host's clock minus all stalls, so that one addition moves every deadline of
- * every link. A host that is late at every step accuses nobody; links that its sockets report as broken still
- * go down. Since a deadline may have had no time left, nobody is accused before all input that waited has
- * been read once (`blind`). A node that gets more input than it can read never reaches that point, so `blind`
- * ends after timeout_us of reading.
+ * *waking clock*, which is the host's clock minus stalls, so that one addition moves every deadline of every
+ * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
+ * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
+ * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
+ * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
+ * that point, so `blind` ends after timeout_us of reading.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
+ *
+ * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
+ * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
+ * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, if its turns
+ * allow it. If it dies, each of its neighbours finds that alone, when what was announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -73,6 +80,8 @@
 #define DETECT_ALL PHX__NONE
 /* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
+/* The longest own stall is that of this half minute and the one before. */
+#define DETECT_STALLS_US (30 * PHX__SECOND)
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
@@ -112,7 +121,9 @@ struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32
 /* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->monitor || l->behind ? d->limits.interval_us : d->limits.insurance_us;
+    if (l->monitor || l->behind)
+        return d->limits.interval_us;
+    return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
 }
 
 /* When something must be sent: as often as the limits say, and not later than announced. */
@@ -143,11 +154,11 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 1;
     d->monitors++;
-    l->beat_now = l->promised_us > d->limits.interval_us;
+    l->beat_now = l->promised_us > d->limits.interval_us || d->slow > l->promised_us;
     if (l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -155,7 +166,8 @@ static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
 static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
-    l->monitor = l->beat_now = 0;
+    l->monitor = 0;
+    l->beat_now = d->slow > l->promised_us;
     d->monitors--;
 }
 
@@ -165,7 +177,7 @@ static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
 }
 
 /* A random link among those that are monitors, or that are not; without busy ones, if !busy. */
-static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
+PHX__COLD static struct phx__detect_link *detect_pick(const struct phx__detect *d, int monitor, int busy)
 {
     uint32_t i, count = 0;
     uint64_t skip;
@@ -182,7 +194,7 @@ static struct phx__detect_link *detect_pick(const struct phx__detect *d, int mon
 }
 
 /* As many monitors as wanted, or as there are neighbours; a busy one, which sees nothing, only at need. */
-static void detect_fill_monitors(struct phx__detect *d)
+PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 {
     struct phx__detect_link *l;
 
@@ -256,7 +268,7 @@ static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 }
 
 /* An unreachable node fails after broken_us, with a second probe halfway. */
-static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
@@ -265,7 +277,7 @@ static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
-static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
@@ -276,7 +288,7 @@ static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
         d->ops.probe(d->ops.ctx, node);
 }
 
-static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
     uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
@@ -313,7 +325,7 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
-static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
+PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
     l->used = l->used_last > l->received_at;
     if (l->used && l->received_at > l->used_at) {
@@ -389,7 +401,7 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
 }
 
 /* The owner frees the timers with their heap. */
-void phx__detect_free(struct phx__detect *d)
+PHX__COLD void phx__detect_free(struct phx__detect *d)
 {
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
@@ -398,7 +410,7 @@ void phx__detect_free(struct phx__detect *d)
     memset(d, 0, sizeof *d);
 }
 
-void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
+PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits)
 {
     d->limits = *limits;
     detect_fill_monitors(d);
@@ -409,31 +421,54 @@ void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits
     }
 }
 
-void phx__detect_busy(struct phx__detect *d, uint64_t us)
+/* All neighbours hear at once of what they could take for a death. */
+PHX__COLD static void detect_tell_all(struct phx__detect *d)
 {
-    uint64_t before = d->pause;
-
-    /* And one interval: a host cannot know exactly how long something takes. */
-    d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
-    if (d->pause == before)
-        return;
     for (uint32_t i = d->link_count; i-- > 0;)
         if (i < d->link_count)
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
+PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
+{
+    uint64_t before = d->pause;
+
+    /* And one interval: a host cannot know exactly how long something takes. */
+    d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
+    if (d->pause != before)
+        detect_tell_all(d);
+}
+
+/* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
+PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
+{
+    uint64_t was = d->slow;
+
+    if (now - d->stalls_at >= DETECT_STALLS_US) {
+        d->stalls[1] = now - d->stalls_at < 2 * DETECT_STALLS_US ? d->stalls[0] : 0;
+        d->stalls[0] = 0;
+        d->stalls_at = now;
+    }
+    d->stalls[0] = PHX__MAX(d->stalls[0], gap);
+    d->slow = PHX__MIN(2 * PHX__MAX(d->stalls[0], d->stalls[1]), d->limits.insurance_us);
+    d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
+    if (d->slow > was + was / 2)
+        detect_tell_all(d);
+}
+
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = detect_clock(d, phx__timer_next(d->timers)); /* not before the last step */
+    uint64_t due = detect_clock(d, phx__timer_next(d->timers)), gap = 0; /* not before the last step */
 
     if (d->last_step == 0)
         d->last_step = now;
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t gap = now - d->last_step;
-        uint64_t grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
-        d->stalled += gap;
+        uint64_t grace, longest = PHX__MAX(d->stalls[0], d->stalls[1]);
+        gap = now - d->last_step;
+        grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
+        d->stalled += gap > longest ? gap - longest : 0;
         d->blind = 1;
         d->blind_until = detect_sum(detect_waking(d, now), d->limits.timeout_us);
         d->grace = PHX__MAX(grace, d->grace);
@@ -443,6 +478,8 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
+    else if (gap > 0 || d->slow != 0)
+        detect_note_stall(d, gap, now);
 }
 
 /* NULL: no memory, and nothing has changed. */
@@ -483,12 +520,17 @@ int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
         detect_add_monitor(d, l);
     }
     detect_fill_monitors(d);
+    l->beat_now |= d->slow > l->promised_us;
     detect_set_timer(d, l, now);
+    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+        l->beat_now = 1;
+        phx__timer_set(d->timers, l->timer, d->last_step);
+    }
     phx__detect_alive(d, node, now);
     return 0;
 }
 
-void phx__detect_link_down(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint32_t place;
@@ -514,7 +556,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);
-    l->promised_us = d->pause ? d->pause : detect_interval(d, l);
+    l->promised_us = d->pause ? d->pause : PHX__MAX(detect_interval(d, l), d->slow);
     l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
     l->beat_now = 0;
     if (detect_send_at(d, l) < phx__timer_at(d->timers, l->timer))
@@ -588,7 +630,7 @@ void phx__detect_used(struct phx__detect *d, uint32_t node, uint64_t now)
     detect_set_timer(d, l, now);
 }
 
-int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
     const struct phx__detect_link *l = phx__detect_link_of(d, node);
 
@@ -644,7 +686,7 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
     return l != NULL && l->monitor;
 }
 
-void phx__detect_forget(struct phx__detect *d, uint32_t node)
+PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_node *n = phx__detect_node_of(d, node);
 

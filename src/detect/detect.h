@@ -72,6 +72,8 @@ struct phx__detect {
     uint64_t blind_until;  /* blind ends then at the latest; waking */
     uint64_t grace;        /* the time to fail of an unreachable node starts then at the earliest; waking */
     uint64_t pause;        /* what phx__detect_busy announced; 0: nothing */
+    uint64_t slow;         /* announced because of own stalls; 0: nothing */
+    uint64_t stalls[2], stalls_at; /* the longest of this half minute, of the one before; when this began */
     uint64_t saved, saved_insurance; /* heartbeats that other traffic made unnecessary */
 };
 PHX_PRIVATE void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__timers *timers,

@@ -154,67 +154,70 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queue of due targets */
+/* ---- The queues of due targets */
 
-static struct phx__dial_target *dial_head(const struct phx__dial *d)
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return d->head != PHX__NONE ? &d->targets.at[d->head] : NULL;
-}
-
-/* Does this target pass those that wait for the end of the news? */
-static int dial_passes(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known)
-           && !phx__dial_target_is_fresh(&d->targets, t);
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+           && dial_node(d, t->node)->reachable;
 }
 
 /* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, uint32_t before, uint32_t after)
+static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
 {
-    *(before == PHX__NONE ? &d->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &d->tail : &d->targets.at[after].before) = before;
+    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
+    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
 }
 
+/* Those to whom somebody sends come first among those that can wait. */
 static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint32_t target = (uint32_t)(t - d->targets.at), head = d->head;
-    int front = dial_passes(d, t);
+    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
+    struct phx__dial_queue *q = &d->queue[ease];
+    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
 
-    t->queued = 1;
-    dial_join(d, front ? PHX__NONE : d->tail, target);
-    dial_join(d, target, front ? head : PHX__NONE);
+    t->queued = (uint8_t)(1 + ease);
+    dial_join(d, q, front ? PHX__NONE : q->tail, target);
+    dial_join(d, q, target, front ? head : PHX__NONE);
 }
 
-/* May the head of the queue be dialled? If not, look again at *next although no dial has ended. */
-static int dial_has_room(const struct phx__dial *d, uint64_t *next)
+/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
+static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
-    return phx__dial_start_has_room(&d->start, &d->slots, d->targets.known,
-                                    phx__dial_target_is_fresh(&d->targets, dial_head(d)), *d->now, next);
+    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* If a target waits and a slot is free, the next step goes on with the queue, or when a slot may give way. */
-static void dial_kick(struct phx__dial *d)
+static int dial_has_room(const struct phx__dial *d, int queue)
 {
+    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
+}
+
+/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
+static void dial_kick(struct phx__dial *d, int queue)
+{
+    uint32_t head = d->queue[queue].head;
     uint64_t at;
 
-    if (d->head == PHX__NONE)
+    if (head == PHX__NONE)
         return;
-    if (dial_has_room(d, &at))
-        at = *d->now;
-    else if (d->room_at < at)
-        at = d->room_at;
+    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
     if (at != UINT64_MAX)
-        dial_set(d, dial_head(d), at);
+        dial_set(d, &d->targets.at[head], at);
 }
 
 static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->queued)
+    int queue = t->queued - 1;
+
+    if (queue < 0)
         return;
     t->queued = 0;
     phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, t->before, t->after);
-    dial_kick(d); /* it may have been the head, and the one that was kicked */
+    dial_join(d, &d->queue[queue], t->before, t->after);
+    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
 }
 
 /* ---- Dials */
@@ -235,7 +238,8 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d);
+    dial_kick(d, 0);
+    dial_kick(d, 1);
 }
 
 static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -424,6 +428,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 
     phx__dial_addr_address(t->at, i, &a);
     t->open++;
+    d->start.began_at = *d->now;
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -441,8 +446,8 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 /* Begins a round: 0 if it is planned for later instead. */
 static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (phx__dial_target_is_fresh(&d->targets, t)
-        && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now) && dial_courtesy(d, t) > 0) {
+    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
+        && dial_courtesy(d, t) > 0) {
         t->fresh--;
         dial_plan(d, t, dial_courtesy(d, t));
         return 0;
@@ -569,7 +574,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = PHX__DIAL_START_PATIENCE;
@@ -621,7 +626,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .head = PHX__NONE, .tail = PHX__NONE };
+                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
@@ -849,10 +854,10 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued && dial_passes(d, t)) {
+    if (t->queued > 1) {
         dial_unqueue(d, t); /* it need not wait for the others any more */
         dial_push(d, t);
-        dial_kick(d);
+        dial_kick(d, 1);
     }
     dial_hasten(d, t, d->limits.retry_min_us);
 }
@@ -889,7 +894,7 @@ void phx__dial_moved(struct phx__dial *d)
 void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d);
+        dial_kick(d, 1);
 }
 
 void phx__dial_answered(struct phx__dial *d, uint32_t slot)
@@ -957,8 +962,7 @@ void phx__dial_stop(struct phx__dial *d)
 
 void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
-    struct phx__dial_target *t;
-    uint64_t next;
+    uint32_t *head;
 
     if (arg >= d->targets.count || !d->targets.at[arg].in_use)
         return;
@@ -966,9 +970,13 @@ void phx__dial_due(struct phx__dial *d, uint32_t arg)
         dial_push(d, &d->targets.at[arg]);
     if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
         d->ops.ask(d->ops.ctx);
-    while ((t = dial_head(d)) != NULL && (dial_has_room(d, &next) || dial_make_room(d))) {
-        dial_unqueue(d, t);
-        dial_advance(d, t);
+    for (int queue = 0; queue < 2; queue++) {
+        head = &d->queue[queue].head;
+        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
+            struct phx__dial_target *t = &d->targets.at[*head];
+            dial_unqueue(d, t);
+            dial_advance(d, t);
+        }
+        dial_kick(d, queue);
     }
-    dial_kick(d);
 }

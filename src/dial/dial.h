@@ -23,6 +23,8 @@ struct phx__dial_ops {
     void (*abandon)(phx *ctx, uint32_t slot);
     /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
     void (*ask)(phx *ctx);
+    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
@@ -37,7 +39,9 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
-    uint32_t head, tail; /* the queue: targets that are due and wait for a slot */
+    struct phx__dial_queue {
+        uint32_t head, tail; /* targets that are due; PHX__NONE */
+    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */

@@ -1,4 +1,4 @@
-/* start.h - BRAIN: many nodes start together: when each begins to dial, and how many dials at once. */
+/* start.h - BRAIN: many nodes start together: how fast each of them dials. */
 #ifndef PHX_DIAL_START_H
 #define PHX_DIAL_START_H
 #include "dial/slot.h"
@@ -13,25 +13,24 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t news_at;   /* ... and when the first of those was that are still waited for */
     uint64_t asked_at;  /* when somebody was last asked whether that was all */
     uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at;   /* when a link last came up */
+    uint64_t linked_at; /* when a link last came up */
+    uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* A node was heard of for the first time. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
 PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
                                             struct phx__rnd *rnd);
 /* Links are still coming: it is too soon for a first dial in place of the other side. */
 PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* May one more dial be under way? first: it would be the first one of a node that nobody needs at once. 0:
- * look again at *next although no dial has ended; UINT64_MAX: never. */
-PHX_PRIVATE int phx__dial_start_has_room(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                         uint32_t known, int first, uint64_t now, uint64_t *next);
+/* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
+ * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
+PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
+                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
+                                             uint64_t now);
 /* 1 if it is time to ask whether that was all the news: the caller does. */
 PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* The node that was asked knows no more: 1 if that is news. */

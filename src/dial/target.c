@@ -132,11 +132,6 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
     return count;
 }
 
-int phx__dial_target_is_fresh(const struct phx__dial_targets *ts, const struct phx__dial_target *t)
-{
-    return t != NULL && !t->hub && t->fresh > 0 && !ts->nodes[t->node].wanted;
-}
-
 int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
                            uint32_t n, uint32_t mesh)
 {

@@ -14,7 +14,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at; /* in the order in which they are tried */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict;
+    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
     uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
@@ -75,9 +75,6 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Is this a node that was never dialled and that nobody needs at once? Not NULL. */
-PHX_PRIVATE int phx__dial_target_is_fresh(const struct phx__dial_targets *ts,
-                                          const struct phx__dial_target *t);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */

@@ -23,7 +23,7 @@ static uint32_t hello_keys(const struct phx__link_set *s)
 }
 
 /* HMAC with one of our keys, for an ANSWER or this body of a PROOF: the cluster and all before the macs. */
-static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
+PHX__COLD static void hello_mac(const struct phx__link_set *s, const struct phx__link *l, uint32_t key,
                       const uint8_t *proof, size_t size, uint8_t out[PHX__MAC])
 {
     struct phx__hmac h = s->begun[key];
@@ -58,14 +58,14 @@ static uint32_t hello_key_of(const struct phx__link_set *s, const struct phx__li
     return found;
 }
 
-void phx__link_hello_rekey(struct phx__link_set *s)
+PHX__COLD void phx__link_hello_rekey(struct phx__link_set *s)
 {
     for (uint32_t key = 0; key < hello_keys(s); key++)
         phx__sha_key_init(&s->begun[key], s->key_count > 0 ? s->keys[key].data : NULL,
                           s->key_count > 0 ? s->keys[key].size : 0);
 }
 
-void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
+PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
 {
     struct phx__sha h;
     uint8_t full[32];
@@ -77,7 +77,7 @@ void phx__link_hello_cluster(struct phx__link_set *s, const char *cluster)
     s->cluster = cluster;
 }
 
-static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
     if (size > sizeof to->data)
         return PHX_EPROTO;
@@ -88,7 +88,7 @@ static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t siz
 
 /* ---- What is said */
 
-static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 {
     const struct phx__pad pad = { { { 0 } } };
     struct phx__writer w;
@@ -101,7 +101,7 @@ static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
-static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
+PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
     int err = l->hello->padded ? hello_say_pad(s, l) : 0;
@@ -112,7 +112,7 @@ static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, con
     return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
 }
 
-static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
@@ -134,7 +134,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
     memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
 }
 
-static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .observed = l->address };
@@ -156,7 +156,7 @@ static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
     return phx__link_out_control_end(s, l, &w);
 }
 
-static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
+PHX__COLD static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_t key)
 {
     struct phx__proof p = { .observed = l->address };
     struct phx__writer w;
@@ -172,7 +172,7 @@ static int hello_say_proof(struct phx__link_set *s, struct phx__link *l, uint32_
 
 /* ---- What is heard */
 
-static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 {
     phx__mem_put(s->mem, l->hello, sizeof *l->hello);
     l->hello = NULL;
@@ -183,7 +183,7 @@ static int hello_now_up(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Acceptor. */
-static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__hello h;
     int err = phx__wire_link_get(f, PHX__HELLO, &h);
@@ -203,7 +203,7 @@ static int hello_on_hello(struct phx__link_set *s, struct phx__link *l, const st
     return err == PHX_EAGAIN ? 0 : err;
 }
 
-int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 {
     int err = s->ops->judge(s->ctx, l);
 
@@ -211,7 +211,7 @@ int phx__link_hello_resume(struct phx__link_set *s, struct phx__link *l)
 }
 
 /* Dialer. */
-static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__answer a;
     uint32_t key;
@@ -236,7 +236,7 @@ static int hello_on_answer(struct phx__link_set *s, struct phx__link *l, const s
     return hello_now_up(s, l);
 }
 
-static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__proof p;
     int err = phx__wire_link_get(f, PHX__PROOF, &p);
@@ -253,7 +253,7 @@ static int hello_on_proof(struct phx__link_set *s, struct phx__link *l, const st
     return hello_now_up(s, l);
 }
 
-int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const struct phx__frame *f)
 {
     if (l->state == PHX__LINK_HELLO && !l->dialer && f->type == PHX__HELLO)
         return hello_on_hello(s, l, f);
@@ -266,7 +266,7 @@ int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l, const st
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
-int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
 {
     uint8_t seed[PHX__TLS_SEED];
     int err = s->ops->random(s->ctx, seed, sizeof seed);
@@ -274,7 +274,7 @@ int phx__link_hello_tls(struct phx__link_set *s, struct phx__link *l)
     return err != 0 ? err : phx__tls_open(s->tls, l->dialer, seed, &l->tls);
 }
 
-int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
+PHX__COLD int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l)
 {
     int err = l->secure ? phx__link_hello_tls(s, l) : 0;
 

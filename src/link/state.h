@@ -80,6 +80,7 @@ struct phx__link_summary {
 struct phx__link_end {
     int broken;      /* not 0: close it for this reason instead of writing */
     uint8_t refused; /* the reason came from the peer */
+    uint8_t patient; /* unread data do not end it, see phx__os_patience */
     const char *why; /* more of the reason, or NULL */
 };
 

@@ -56,7 +56,7 @@ static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list
 }
 
 /* Goes through the index of the failed alone, segment by segment. */
-static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
+PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
                         struct phx__names_lost_list *list)
 {
     struct phx_lost like;
@@ -72,7 +72,7 @@ static int lost_collect(struct phx__names_lost *l, const struct phx__names_index
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
-static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
+PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
                       const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
@@ -106,7 +106,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
     };
 }
 
-void phx__names_lost_free(struct phx__names_lost *l)
+PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
     lost_drop(l, &l->told);
@@ -132,7 +132,7 @@ static int lost_is_untouched(const struct phx__names_lost *l)
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-static int lost_find(struct phx__names_lost *l)
+PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
     int err = 0;
@@ -159,7 +159,7 @@ static int lost_find(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_compare(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
 {
     struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
 
@@ -181,7 +181,7 @@ int phx__names_lost_compare(struct phx__names_lost *l)
     return 0;
 }
 
-int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
+PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
     struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
 
@@ -196,7 +196,7 @@ int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *i
     return 1;
 }
 
-void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
+PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
     struct phx__names_lost_list *told = &l->told;
     uint32_t i, kept = 0;

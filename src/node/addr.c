@@ -24,7 +24,7 @@ static int node_addr_same_host(const struct phx_address *a, const struct phx_add
 }
 
 /* Its place; a->count: it is not known. */
-static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = 0;
 
@@ -33,7 +33,7 @@ static unsigned node_addr_find(const struct phx__node_addr *a, const struct phx_
     return i;
 }
 
-int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
 {
     unsigned i = node_addr_find(a, at);
 
@@ -46,7 +46,7 @@ int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at)
     return 1;
 }
 
-static void node_addr_drop_oldest(struct phx__node_addr *a)
+PHX__COLD static void node_addr_drop_oldest(struct phx__node_addr *a)
 {
     unsigned i = 0;
 
@@ -60,7 +60,7 @@ static void node_addr_drop_oldest(struct phx__node_addr *a)
 }
 
 /* PHX__ADDR_NEW, or 0. */
-static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
+PHX__COLD static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 {
     if (node_addr_find(a, at) < a->count)
         return 0;
@@ -74,7 +74,7 @@ static int node_addr_put(struct phx__node_addr *a, const struct phx_address *at)
 
 /* ---- Our end --------------------------------------------------------------------------------- */
 
-static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_here(struct phx__node_addr *a, const struct phx_address *here)
 {
     const struct phx_address *at;
     struct phx_address mine;
@@ -92,7 +92,7 @@ static int node_addr_here(struct phx__node_addr *a, const struct phx_address *he
 
 /* With a new address this node is in another network, which repeats dials that failed. The first is no news.
  * A host with more than there is room for seems to move with each link. */
-static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
+PHX__COLD static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *here)
 {
     struct phx_id ip;
     uint64_t host;
@@ -111,7 +111,7 @@ static int node_addr_moved(struct phx__node_addr *a, const struct phx_address *h
 /* ---- What others see ------------------------------------------------------------------------- */
 
 /* A listener on all interfaces; with `here`, only one that takes connections to that address. Or NULL. */
-static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
+PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__node_addr *a,
                                                     const struct phx_address *here)
 {
     const struct phx_address *at;
@@ -124,7 +124,7 @@ static const struct phx_address *node_addr_listener(const struct phx__node_addr 
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
     const struct phx_address *seen = l->observed, *at;
@@ -147,7 +147,7 @@ static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
@@ -179,7 +179,7 @@ int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__nod
            && phx__addr_is_local(l->observed);
 }
 
-int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;

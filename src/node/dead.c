@@ -17,7 +17,7 @@
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
-static size_t dead_cost(const phx *p, uint32_t node)
+PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
@@ -31,7 +31,7 @@ static size_t dead_cost(const phx *p, uint32_t node)
 
 /* May this node be forgotten? One without a state had a link and never said its card. heard: also if it is
  * unreachable, and there was never more than news of it. */
-static int dead_is(const phx *p, uint32_t node, int heard)
+PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
     return phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
@@ -40,7 +40,7 @@ static int dead_is(const phx *p, uint32_t node, int heard)
 }
 
 /* Of those that were lost in this second or later. */
-static size_t dead_bytes(const phx *p, int heard, uint32_t from)
+PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 {
     size_t bytes = 0;
 
@@ -72,7 +72,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 }
 
 /* Forgets the longest dead until they take no more than `most`: all of before a second, and some of that. */
-static void dead_thin(phx *p, size_t most, int heard)
+PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
 {
     size_t bytes = dead_bytes(p, heard, 0);
     uint32_t node, low = 0, high = (uint32_t)(p->now / PHX__SECOND) + 1, last;
@@ -106,7 +106,7 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 }
 
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
-static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
+PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
@@ -125,7 +125,7 @@ static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 }
 
 /* Drops what is not kept of it. */
-static void dead_strip(phx *p, uint32_t node)
+PHX__COLD static void dead_strip(phx *p, uint32_t node)
 {
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
@@ -141,7 +141,7 @@ static void dead_strip(phx *p, uint32_t node)
 }
 
 /* Indices and memory that nobody uses any more. */
-static void dead_fit(phx *p)
+PHX__COLD static void dead_fit(phx *p)
 {
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
@@ -159,14 +159,14 @@ static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p)
 {
     if (p->peers.dead_at == 0)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
 
-void phx__node_dead_due(phx *p)
+PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
 

@@ -30,7 +30,7 @@
 
 /* ---- Strangers and descriptors --------------------------------------------------------------- */
 
-static uint32_t door_strangers(const phx *p)
+PHX__COLD static uint32_t door_strangers(const phx *p)
 {
     uint32_t room = p->links.door.room, up = p->links.up;
 
@@ -40,7 +40,7 @@ static uint32_t door_strangers(const phx *p)
 }
 
 /* How many links may be up. */
-static uint32_t door_links(const phx *p)
+PHX__COLD static uint32_t door_links(const phx *p)
 {
     uint32_t room = p->links.door.room - DOOR_STRANGERS_LEAST;
     uint32_t most = p->cfg.max_links > p->cfg.max_accepts ? p->cfg.max_links : p->cfg.max_accepts;
@@ -48,7 +48,7 @@ static uint32_t door_links(const phx *p)
     return p->links.door.room == 0 || room > most ? most : room;
 }
 
-static struct phx__link *door_oldest(const phx *p)
+PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
     struct phx__link *l, *oldest = NULL;
     uint32_t slot = 0;
@@ -64,14 +64,14 @@ uint64_t phx__node_door_room_at(const phx *p)
     return p->links.unauthenticated < door_strangers(p) ? 0 : door_oldest(p)->since + DOOR_FAIR_TIME;
 }
 
-static void door_set_room(phx *p, uint32_t room)
+PHX__COLD static void door_set_room(phx *p, uint32_t room)
 {
     p->links.door.room = room;
     p->links.door.short_at = p->now;
     p->dial.limits.max_links = door_links(p) < p->cfg.max_links ? door_links(p) : p->cfg.max_links;
 }
 
-void phx__node_door_is_short(phx *p)
+PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
 
@@ -93,14 +93,14 @@ static uint32_t door_places(const phx *p)
 }
 
 /* Of those that were let in beyond the places; a link that goes leaves its place to one of them. */
-static uint32_t door_guests(const phx *p)
+PHX__COLD static uint32_t door_guests(const phx *p)
 {
     uint32_t beyond = p->links.up > door_places(p) ? p->links.up - door_places(p) : 0;
 
     return p->links.door.guests < beyond ? p->links.door.guests : beyond;
 }
 
-int phx__node_door_is_full(const phx *p, uint32_t node)
+PHX__COLD int phx__node_door_is_full(const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint32_t most = 1 + door_places(p) / 4;
@@ -111,7 +111,7 @@ int phx__node_door_is_full(const phx *p, uint32_t node)
            || door_guests(p) >= (most < DOOR_GUESTS ? most : DOOR_GUESTS);
 }
 
-void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
+PHX__COLD void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 {
     p->links.door.guests = door_guests(p);
     if (!l->dialer && (in ? p->links.up >= door_places(p) : p->links.door.guests > 0))
@@ -119,7 +119,7 @@ void phx__node_door_passes(phx *p, const struct phx__link *l, int in)
 }
 
 /* The i-th of the neighbours that are looked at, from the first, which is drawn; NULL: it stays. */
-static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
+PHX__COLD static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 {
     struct phx__link *l = phx__node_link(p, p->route.nbrs[(first + i) % p->route.nbr_count].node);
 
@@ -127,7 +127,7 @@ static struct phx__link *door_look(phx *p, uint32_t first, uint32_t i)
 }
 
 /* Of those that can be spared the one that has carried least; or else the last that came, after a while. */
-static struct phx__link *door_spare(phx *p)
+PHX__COLD static struct phx__link *door_spare(phx *p)
 {
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count);
     struct phx__link *l, *least = NULL, *last = NULL;
@@ -144,7 +144,7 @@ static struct phx__link *door_spare(phx *p)
     return least != NULL ? least : last;
 }
 
-struct phx__link *phx__node_door_goes(phx *p, int stranger)
+PHX__COLD struct phx__link *phx__node_door_goes(phx *p, int stranger)
 {
     struct phx__link *l;
 
@@ -154,7 +154,7 @@ struct phx__link *phx__node_door_goes(phx *p, int stranger)
     return l != NULL && l->since + DOOR_FAIR_TIME <= p->now ? l : NULL;
 }
 
-uint64_t phx__node_door_due(phx *p)
+PHX__COLD uint64_t phx__node_door_due(phx *p)
 {
     struct phx__door *d = &p->links.door;
     uint32_t i, count = p->route.nbr_count, first = (uint32_t)phx__rnd_below(&p->rnd, count + 1);
@@ -177,7 +177,7 @@ uint64_t phx__node_door_due(phx *p)
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-int phx__node_door_waits(phx *p, struct phx__link *l)
+PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 {
     /* It waits until it is answered: its first words may come in pieces. */
     if (!l->unauthenticated || !l->secure || l->out.bytes > 0)
@@ -187,7 +187,7 @@ int phx__node_door_waits(phx *p, struct phx__link *l)
     return 1;
 }
 
-struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
+PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
     struct phx__link *l, *best = NULL;
     uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
@@ -208,7 +208,7 @@ struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
     return best;
 }
 
-void phx__node_door_charge(phx *p, uint64_t us)
+PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 {
     struct phx__door *d = &p->links.door;
 

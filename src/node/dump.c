@@ -15,7 +15,7 @@ struct dump {
     const char *between; /* what goes before the next item of a list */
 };
 
-static void dump_string(struct dump *d, const char *s)
+PHX__COLD static void dump_string(struct dump *d, const char *s)
 {
     static const char hex[] = "0123456789abcdef";
     char out[3] = { 0 };
@@ -31,14 +31,14 @@ static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
+PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
     char text[PHX_ID_TEXT];
 
     phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
 }
 
-static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
+PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
     phx__node_text_put(&d->t, "%s", d->between);
     dump_id(d, begin, id);
@@ -46,7 +46,7 @@ static void dump_item(struct dump *d, const char *begin, const struct phx_id *id
 }
 
 /* A list of the nodes that routing knows, from this one on. */
-static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
+PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d, uint32_t node))
 {
     for (d->between = ""; node < d->p->ids.size; node++)
         if (phx__route_dest(&d->p->route, node) != NULL)
@@ -55,7 +55,7 @@ static void dump_each(struct dump *d, uint32_t node, void (*put)(struct dump *d,
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void dump_json_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
     const struct phx__names_of *of = phx__node_names(d->p, node);
     struct phx_node n;
@@ -73,7 +73,7 @@ static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, "]}");
 }
 
-static void dump_json_link(struct dump *d, const struct phx__link *l)
+PHX__COLD static void dump_json_link(struct dump *d, const struct phx__link *l)
 {
     static const char *const yes[] = { "false", "true" };
     int up = phx__node_serves(d->p, l);
@@ -88,7 +88,7 @@ static void dump_json_link(struct dump *d, const struct phx__link *l)
                        l->out.bytes, (uint64_t)(phx__link_out_queued(l) + l->out.news.bytes));
 }
 
-static void dump_json_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *o = phx__route_table_offers(dest), *end = o + dest->offer_count;
@@ -100,7 +100,7 @@ static void dump_json_seen(struct dump *d, uint32_t node)
     }
 }
 
-static void dump_json_hubs(struct dump *d)
+PHX__COLD static void dump_json_hubs(struct dump *d)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(d->p, hub, PHX__DIAL_HUBS);
@@ -137,7 +137,7 @@ PHX__COLD static void dump_json(struct dump *d)
 
 /* ---- DOT ------------------------------------------------------------------------------------- */
 
-static void dump_dot_node(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
@@ -157,7 +157,7 @@ static void dump_dot_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
 }
 
-static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
+PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
     dump_id(d, "  ", &d->p->ids.at[a]);
     dump_id(d, " -- ", &d->p->ids.at[b]);
@@ -165,7 +165,7 @@ static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *ho
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
-static void dump_dot_seen(struct dump *d, uint32_t node)
+PHX__COLD static void dump_dot_seen(struct dump *d, uint32_t node)
 {
     const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
     const struct phx__offer *back, *o = phx__route_table_offers(dest), *end = o + dest->offer_count;

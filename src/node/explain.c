@@ -13,14 +13,14 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 }
 
 /* text: room for an id. */
-static const char *explain_node(const phx *p, uint32_t node, char *text)
+PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
     return node == PHX__SELF         ? "this node"
            : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
                                 : "unknown";
 }
 
-static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
 {
     char id[PHX_ID_TEXT];
 
@@ -35,7 +35,7 @@ static void explain_state(struct phx__text *t, const phx *p, const struct phx_no
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
 }
 
-static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
+PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
@@ -60,7 +60,7 @@ static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint6
                            phx_strerror(h->lost_error));
 }
 
-static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
@@ -80,7 +80,7 @@ static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 }
 
 /* Of a node that was never to be dialled. */
-static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
 {
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count;
@@ -93,7 +93,7 @@ static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
         phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
 }
 
-static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
@@ -115,7 +115,7 @@ static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
     }
 }
 
-static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
+PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     char id[PHX_ID_TEXT];
@@ -154,7 +154,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     return n;
 }
 
-static void explain_hubs(struct phx__text *t, const phx *p)
+PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);

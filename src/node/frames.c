@@ -8,6 +8,8 @@
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
 #define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
 #define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+/* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
+#define FRAMES_LONG_MS 600000u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -155,7 +157,8 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= (monitor ? (int)PHX__BEAT_MONITOR : 0) | (p->detect.pause ? (int)PHX__BEAT_BUSY : 0);
+    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
     frames_end(p, l, &w);
@@ -355,6 +358,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         return PHX_EPROTO;
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
+    if (b.next_ms != 0 && (b.next_ms > FRAMES_LONG_MS) != l->end.patient)
+        phx__os_patience(&p->os, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);

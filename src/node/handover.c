@@ -25,7 +25,7 @@
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
 /* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
                             const struct phx_range *range, struct phx_range *out)
 {
     *out = *range;
@@ -43,7 +43,7 @@ static int handover_stretch(const struct phx__node_handover *h, const struct phx
     return 0;
 }
 
-int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
+PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
     while (rest->first <= rest->last) {
@@ -81,14 +81,14 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
 {
     for (uint32_t i = h->count; i > 0; i--)
         if (handover_is_over(h, &h->at[i - 1], now))
             handover_drop(h, i - 1);
 }
 
-void phx__node_handover_release(struct phx__node_handover *h)
+PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 {
     struct phx_range rest = { 0, UINT64_MAX }, part;
 
@@ -97,7 +97,7 @@ void phx__node_handover_release(struct phx__node_handover *h)
         h->ops.release(h->env.ctx, &part);
 }
 
-void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
+PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
     uint32_t i, was = h->count;
 
@@ -155,7 +155,7 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
 }
 
-void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -176,7 +176,7 @@ void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 }
 
 /* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
+PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
                                  const struct phx_id *heir)
 {
     int same = 0;
@@ -216,7 +216,7 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
 
 /* ---- The heir -------------------------------------------------------------------------------- */
 
-static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
+PHX__COLD static void handover_take(struct phx__node_handover *h, const struct phx__hand *hand)
 {
     struct phx_range part[HANDOVER_STRETCHES], range = { hand->first, hand->last };
     uint32_t giver = phx__id_find(h->env.ids, &hand->giver);
@@ -231,7 +231,7 @@ static void handover_take(struct phx__node_handover *h, const struct phx__hand *
         continue;
 }
 
-int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
+PHX__COLD int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f)
 {
     struct phx__hand hand;
 

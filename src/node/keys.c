@@ -34,7 +34,7 @@ void phx__node_keys_free(struct phx__node_keys *k)
 }
 
 /* What ended up as zeros was meant to be something else: a file that was cut off, memory not filled. */
-int phx__node_keys_check(const void *key, size_t size)
+PHX__COLD int phx__node_keys_check(const void *key, size_t size)
 {
     size_t i = 0;
 
@@ -43,7 +43,7 @@ int phx__node_keys_check(const void *key, size_t size)
     return size < PHX_KEY_MIN || size > PHX_KEY_MAX || i == size ? PHX_EKEYSIZE : 0;
 }
 
-static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
+PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struct phx_key *to)
 {
     void *data;
     int err = from->data == NULL ? PHX_EINVAL : phx__node_keys_check(from->data, from->size);
@@ -56,7 +56,7 @@ static int keys_copy(struct phx__node_keys *k, const struct phx_key *from, struc
     return 0;
 }
 
-int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
+PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
     struct phx_key fresh[PHX__NODE_KEYS];
     int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
@@ -88,7 +88,7 @@ int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_ad
 }
 
 /* A host that never uses TLS does not pay for it: making a key pair takes a millisecond. */
-int phx__node_keys_tls(struct phx__node_keys *k)
+PHX__COLD int phx__node_keys_tls(struct phx__node_keys *k)
 {
     int err = k->has_tls ? 0 : k->ops.open_tls(k->ops.ctx, 0);
 
@@ -96,7 +96,7 @@ int phx__node_keys_tls(struct phx__node_keys *k)
     return err == 0 && k->count == 0 && !k->has_files ? PHX_ENOKEY : err;
 }
 
-int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
+PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 {
     int err = files ? k->ops.open_tls(k->ops.ctx, 1) : 0;
 
@@ -105,7 +105,7 @@ int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
 {
     struct phx_address here = { .family = 0 };
 
@@ -115,7 +115,7 @@ int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
     return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
 }
 
-int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
+PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
 {
     int err;
 

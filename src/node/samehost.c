@@ -23,7 +23,7 @@ int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listen
 }
 
 /* Only a step can log: what fails outside one is tried again in the next. */
-int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
+PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
 {
     uint32_t bit = 1u << listener;
@@ -48,7 +48,7 @@ int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
  * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
  * another node is no surprise there. */
-int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
+PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
 {
     switch (reason) {
     case PHX_EPROTO: /* not even a node */

@@ -56,7 +56,7 @@ static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, cons
 }
 
 /* The last one takes its place. */
-void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -85,7 +85,7 @@ static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, cons
 
 /* To the neighbours not adjacent to the one that it came from (PHX__NONE: it is our own), and to the accused:
  * perhaps only the way back is broken. One that is lost costs time only: the insurance covers it. */
-static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
+PHX__COLD static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t node,
                            const struct phx__suspect *r, int hops)
 {
     uint32_t i, nbr;
@@ -96,7 +96,7 @@ static void suspect_spread(struct phx__node_suspect *s, uint32_t from, uint32_t 
             (void)s->env.send(s->env.ctx, nbr, PHX__SUSPECT, 0, hops, r);
 }
 
-void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
+PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now)
 {
     struct phx__suspect r = { .id = s->env.ids->at[node], .accuser = s->env.ids->at[PHX__SELF] };
 
@@ -132,7 +132,7 @@ int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, con
     return 0;
 }
 
-void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
+PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
     const struct phx__node_suspect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
@@ -149,7 +149,7 @@ void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__e
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
+PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t node)
 {
     uint32_t i, n = 0, sent = 0, first;
     struct phx__probe b = { .subject = s->env.ids->at[node], .asker = s->env.ids->at[PHX__SELF] };

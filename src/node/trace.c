@@ -38,7 +38,7 @@ static void trace_ask(struct phx__node_trace *t, struct phx__node_trace_item *it
 
 /* ---- The asker ------------------------------------------------------------------------------- */
 
-static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
+PHX__COLD static void trace_begin(struct phx__node_trace *t, struct phx__node_trace_item *it, uint64_t now)
 {
     uint32_t node = phx__id_find(t->env.ids, &it->out.target);
     int hops = t->ops.distance(t->env.ctx, node);
@@ -58,7 +58,7 @@ static size_t trace_size(const struct phx__node_trace *t)
     return (size_t)t->env.hop_limit * (sizeof(struct phx_hop) + sizeof(uint64_t));
 }
 
-static int trace_is_whole(const struct phx__node_trace_item *it)
+PHX__COLD static int trace_is_whole(const struct phx__node_trace_item *it)
 {
     int i;
 
@@ -68,7 +68,7 @@ static int trace_is_whole(const struct phx__node_trace_item *it)
 }
 
 /* Takes it out and tells the host. The callback may begin another one. */
-static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
+PHX__COLD static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
 {
     struct phx__node_trace_item it = t->at[i];
 
@@ -81,7 +81,7 @@ static void trace_finish(struct phx__node_trace *t, uint32_t i, int result)
     phx__mem_put(t->env.mem, it.hops, trace_size(t));
 }
 
-void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
+PHX__COLD void phx__node_trace_due(struct phx__node_trace *t, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
 
@@ -163,7 +163,7 @@ static void trace_answer(struct phx__node_trace *t, uint32_t from, const struct 
 }
 
 /* Not back to where it came from: routes that still change may lead there. */
-static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                        const struct phx__trace *q, uint64_t now)
 {
     int flags = f->flags & (int)PHX__TRACE_ANSWER;
@@ -176,7 +176,7 @@ static void trace_pass(struct phx__node_trace *t, uint32_t from, const struct ph
         trace_answer(t, from, q, f->hops <= 1 && has_way, now);
 }
 
-int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
+PHX__COLD int phx__node_trace_on_trace(struct phx__node_trace *t, uint32_t from, const struct phx__frame *f,
                              uint64_t now)
 {
     struct phx__trace q;
@@ -210,7 +210,7 @@ void phx__node_trace_end(struct phx__node_trace *t)
         trace_finish(t, t->count - 1, PHX_ECLOSED);
 }
 
-void phx__node_trace_free(struct phx__node_trace *t)
+PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         phx__mem_put(t->env.mem, t->at[i].hops, trace_size(t));

@@ -12,6 +12,11 @@ static void wiring_ask_whether_all(phx *p)
     phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
 }
 
+static int wiring_busy(phx *p)
+{
+    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+}
+
 static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
@@ -372,7 +377,7 @@ static int wiring_open_rooms(phx *p)
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
     struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  phx__node_addresses };
+                                  wiring_busy, phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };

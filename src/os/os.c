@@ -49,10 +49,10 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 #include <time.h>
 #include <unistd.h>
 
-/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of an
- * hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as a
- * link that drains while it closes. Linux counts the time that a full receiver takes none, too: so it must be
- * above any pause that a host may announce by phx_busy. */
+/* Unacknowledged data kills a TCP connection after this long; the system's own limit is about a quarter of
+ * an hour. The heartbeat finds dead peers much earlier; this bounds what is left when nobody looks, such as
+ * a link that drains while it closes. Linux counts the time that a full receiver takes none, too: of one
+ * that may be silent for longer see phx__os_patience. */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
@@ -250,6 +250,28 @@ static int os_wake(void *world)
     after = n < 0 ? phx__os_poll_error(errno) : 0; /* only reads a table: safe here */
     errno = before;
     return after == PHX_EAGAIN ? 0 : after;
+}
+
+PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
+{
+    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
+    int on = yes != 0, idle = 60, every = 10, probes = 6;
+
+    if (phx__os_wake_handle(os) < 0)
+        return;
+    (void)limit;
+    (void)idle;
+    (void)every;
+    (void)probes;
+#ifdef TCP_USER_TIMEOUT
+    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+#endif
+#if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+#endif
+    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)

@@ -20,6 +20,11 @@ PHX_PRIVATE int phx__os_init(struct phx_os *os, struct phx__mem *mem);
 PHX_PRIVATE int phx__os_wake_handle(const struct phx_os *os);
 PHX_PRIVATE void phx__os_wake_drain(const struct phx_os *os);
 
+/* The peer of a connection may be silent for longer than a connection outlives unread data: with yes its
+ * kernel is asked instead, which also keeps translators of addresses awake. Without, it is as it was made.
+ * For another world, or what is no TCP, it does nothing. */
+PHX_PRIVATE void phx__os_patience(const struct phx_os *os, int handle, int yes);
+
 /* Makes a descriptor of the host's fit for send, recv, watch and close: non-blocking (which holds for
  * everybody who shares it), close-on-exec, and without Nagle's delay if it is TCP. 0 or why not, and then fd
  * is still the caller's. For another world it does nothing and says 0. */

@@ -40,7 +40,7 @@
 #include <unistd.h>
 
 /* The name of the listener at this address; at no address: of one at all of them. */
-static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
+PHX__COLD static void os_samehost_name(const struct phx_address *at, int at_all, struct sockaddr_un *out,
                              socklen_t *size)
 {
     static const char prefix[] = "phoenix/";
@@ -64,7 +64,7 @@ static int os_samehost_has_name(const struct phx_address *a)
     return (a->family == PHX_IPV4 || a->family == PHX_IPV6) && a->port != 0;
 }
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     struct sockaddr_un name;
     socklen_t size;
@@ -85,7 +85,7 @@ int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *a
 }
 
 /* Would a packet to this address come from it? */
-static int os_samehost_is_source(int fd, const struct phx_address *a)
+PHX__COLD static int os_samehost_is_source(int fd, const struct phx_address *a)
 {
     union os_sockaddr to, from;
     socklen_t size;
@@ -99,7 +99,7 @@ static int os_samehost_is_source(int fd, const struct phx_address *a)
                                  : memcmp(&from.v6.sin6_addr, a->ip, 16) == 0;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     int fd, own;
 
@@ -116,7 +116,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
 }
 
 /* A full backlog is EAGAIN, and TCP, which waits by itself, is the way then. */
-static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
+PHX__COLD static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
 {
     struct sockaddr_un name;
     struct ucred peer; /* who the listener was when it began to listen */
@@ -132,7 +132,7 @@ static int os_samehost_connect(int fd, const struct phx_address *to, int at_all)
                : PHX_EACCES;
 }
 
-int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
+PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to, int *handle)
 {
     int fd, err;
 

@@ -27,7 +27,7 @@
 /* One gap is reported once in this time, so that a burst behind a hole costs one ack. */
 #define RECV_GAP_AGAIN (10 * PHX__MS)
 /* So long, and so many bytes in all, frames are kept whose source is not known yet. */
-#define RECV_EARLY_US PHX__SECOND
+#define RECV_EARLY_US (10 * PHX__SECOND)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set

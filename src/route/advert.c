@@ -99,8 +99,19 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
+ * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
+static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+
+    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
+           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
+           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+}
+
 /* Must neighbour j be sent an entry for v now? */
-static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
@@ -127,7 +138,13 @@ static int advert_needs(const struct phx__route *r, uint32_t v, const struct phx
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    return !advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1);
+    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
+        return 0;
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+        j->held = 1;
+        return 0;
+    }
+    return 1;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */

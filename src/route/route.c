@@ -604,6 +604,11 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
         route_shrank(r, n, now); /* else all that it has lost we have lost, too */
     n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = 1;
+    }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
     n->neighbours = b->around_count - (b->around_count > 0);

@@ -33,6 +33,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
+    uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */

@@ -146,6 +146,7 @@ if command -v taskset > /dev/null 2>&1; then
     prefix=
 fi
 
+printf 'starved\tphx\t%s\n' "$out/starved 50 60"
 printf 'costs\tphx\t%s\n' "$out/costs" # what the simulator charges for
 nodes=${NODES:-16 50 100 200 400}
 [ -z "${QUICK-}" ] || nodes=${NODES:-16}

@@ -29,7 +29,7 @@ ends exit 3 3 'ended with status 3 without MPI_Finalize'
 ends exit0 0 1 'ended with status 0 without MPI_Finalize'
 ends abort 1 7 '.*MPI_Abort'
 ends abort256 1 1 '.*MPI_Abort'
-ends error 2 1 '.*MPI_Send.*12345'
+ends error 2 6 '.*MPI_Send.*12345'
 ends early 1 1 'ended before MPI_Init, which rank . on'
 run -n 4 "$p" late 2
 same "$status" 5 'a status after MPI_Finalize counts'

@@ -464,15 +464,104 @@ static void bits(int count)
     free(again);
 }
 
+/* Every type of C that has an arithmetic, with numbers so small that all of them can hold the results. */
+#define OF_TYPE(T, handle)                                                                        \
+    do {                                                                                          \
+        T in[5], out[5];                                                                          \
+        int i_, op_, good_ = 1;                                                                   \
+        for (op_ = 0; op_ < 4; op_++) {                                                           \
+            for (i_ = 0; i_ < 5; i_++)                                                            \
+                in[i_] = (T)(1 + put_in(rank, i_) % 2 * (rank < 4));                              \
+            MPI_Allreduce(in, out, 5, handle, ops[op_], MPI_COMM_WORLD);                          \
+            for (i_ = 0; i_ < 5; i_++)                                                            \
+                good_ = good_ && out[i_] == (T)small(op_, i_);                                    \
+        }                                                                                         \
+        check(good_, "reductions of " #handle, 5, 0);                                             \
+    } while (0)
+
+static int small(int op, int i)
+{
+    int who, sum = 0;
+
+    for (who = 0; who < size; who++) {
+        int one = 1 + put_in(who, i) % 2 * (who < 4);
+        sum = who == 0 ? one : apply(op, sum, one);
+    }
+    return sum;
+}
+
+static void types(void)
+{
+    OF_TYPE(short, MPI_SHORT);
+    OF_TYPE(int, MPI_INT);
+    OF_TYPE(long, MPI_LONG);
+    OF_TYPE(unsigned short, MPI_UNSIGNED_SHORT);
+    OF_TYPE(unsigned, MPI_UNSIGNED);
+    OF_TYPE(unsigned long, MPI_UNSIGNED_LONG);
+    OF_TYPE(long long, MPI_LONG_LONG_INT);
+    OF_TYPE(float, MPI_FLOAT);
+    OF_TYPE(double, MPI_DOUBLE);
+    OF_TYPE(long double, MPI_LONG_DOUBLE);
+}
+
+/* The greatest and the least value, and the lowest rank that has it. */
+#define OF_PAIR(T, handle)                                                                        \
+    do {                                                                                          \
+        struct { T value; int where; } in, most, least;                                           \
+        int who_, high_ = 0, low_ = 0;                                                            \
+        for (who_ = 0; who_ < size; who_++) {                                                     \
+            high_ = put_in(who_, 1) % 5 > put_in(high_, 1) % 5 ? who_ : high_;                    \
+            low_ = put_in(who_, 1) % 5 < put_in(low_, 1) % 5 ? who_ : low_;                       \
+        }                                                                                         \
+        in.value = (T)(put_in(rank, 1) % 5);                                                      \
+        in.where = rank;                                                                          \
+        MPI_Allreduce(&in, &most, 1, handle, MPI_MAXLOC, MPI_COMM_WORLD);                         \
+        MPI_Allreduce(&in, &least, 1, handle, MPI_MINLOC, MPI_COMM_WORLD);                        \
+        check(most.where == high_ && most.value == (T)(put_in(high_, 1) % 5), "MAXLOC of " #handle, 1, 0); \
+        check(least.where == low_ && least.value == (T)(put_in(low_, 1) % 5), "MINLOC of " #handle, 1, 0); \
+    } while (0)
+
 static void locations(void)
 {
-    struct { double value; int where; } in, out;
+    OF_PAIR(short, MPI_SHORT_INT);
+    OF_PAIR(int, MPI_2INT);
+    OF_PAIR(long, MPI_LONG_INT);
+    OF_PAIR(float, MPI_FLOAT_INT);
+    OF_PAIR(double, MPI_DOUBLE_INT);
+    OF_PAIR(long double, MPI_LONG_DOUBLE_INT);
+}
 
-    in.value = put_in(rank, 0) % 5;
-    in.where = rank;
-    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
-    check(out.value >= in.value && put_in(out.where, 0) % 5 == out.value
-              && (out.value != in.value || out.where <= rank), "MAXLOC", 1, 0);
+/* ---- Wrong arguments ------------------------------------------------------------------------------- */
+
+#define FAILS(class, call) check((call) == class, #call, 0, 0)
+
+static void mistakes(void)
+{
+    MPI_Datatype type;
+    int in[16] = {0}, out[16] = {0}, minus[16];
+
+    memset(minus, 0xff, sizeof minus);
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_ROOT, MPI_Bcast(in, 1, MPI_INT, -1, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_ROOT, MPI_Bcast(in, 1, MPI_INT, size, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_ROOT, MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, size, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_ROOT, MPI_Scatter(in, 1, MPI_INT, out, 1, MPI_INT, -5, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_ROOT, MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, size, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_COUNT, MPI_Bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_COUNT, MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_COUNT, MPI_Allgatherv(in, 1, MPI_INT, out, minus, in, MPI_INT, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_COUNT, MPI_Reduce_scatter(in, out, minus, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_TYPE, MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_TYPE, MPI_Alltoall(in, 1, type, out, 1, MPI_INT, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_OP, MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_OP, MPI_Scan(in, out, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_OP, MPI_Allreduce(in, out, 1, MPI_INT, MPI_MAXLOC, MPI_COMM_WORLD));
+    FAILS(MPI_ERR_COMM, MPI_Barrier(MPI_COMM_NULL));
+    FAILS(MPI_ERR_BUFFER, MPI_Bcast(NULL, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    FAILS(MPI_SUCCESS, MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD));
+    MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Type_free(&type);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------- */
@@ -508,6 +597,7 @@ static void unrooted(int count)
         bits(count);
     }
     locations();
+    types();
 }
 
 int main(int argc, char **argv)
@@ -524,6 +614,7 @@ int main(int argc, char **argv)
         rooted(counts[i]);
         unrooted(counts[i]);
     }
+    mistakes();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0 && bad == 0)
         printf("ok - collectives of %d ranks\n", size);

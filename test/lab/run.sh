@@ -63,12 +63,15 @@ build() {
     # Where phoenix.h knows TLS and BearSSL is installed the node speaks it, if a scene asks it to.
     if grep -q '^    int tls;' phoenix.h && [ -e /usr/include/bearssl.h ]; then flags=-DPHX_TLS; fi
     [ "$flags" = "$(cat "$LAB_BUILD/flags" 2> /dev/null)" ] || fresh=no
-    for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] test/lab/*.[ch]; do
+    for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] extras/launch/*.[ch] test/lab/*.[ch]; do
         [ "$LAB_BUILD/tool" -nt "$one" ] || fresh=no
     done
     [ -n "$fresh" ] || return 0
     "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -I. $flags -o "$LAB_BUILD/node" test/lab/node.c \
         test/lab/talk.c extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
+        && "${CC:-cc}" -std=c99 -O2 -g -I. -o "$LAB_BUILD/phxrun" phoenix.c \
+            $(ls extras/launch/*.c | grep -v /nla.c) \
+        && "${CC:-cc}" -std=c99 -O1 -I. -o "$LAB_BUILD/pmi1" test/launch/pmi1_client.c \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c \
         && echo "$flags" > "$LAB_BUILD/flags"
 }
@@ -109,7 +112,7 @@ table() {
 }
 
 scenes() { # all that are to be run, with LAB's own pick
-    sed -n 's/^scene_\([a-z0-9_]*\)() .*/\1/p' "$here/scenes.sh" | grep -v '^linger$'
+    sed -n 's/^scene_\([a-z0-9_]*\)() .*/\1/p' "$here/scenes.sh" "$here/launch.sh" | grep -v '^linger$'
 }
 
 picked() { # scene...: those that LAB_ONLY, a part of a name, picks

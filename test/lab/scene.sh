@@ -14,6 +14,7 @@ trap clean_up EXIT
 trap 'exit 130' HUP INT TERM
 head -c 32 /dev/urandom > "$dir/key"
 . "$here/scenes.sh"
+. "$here/launch.sh"
 declare -F "scene_$scene" > /dev/null || die "no such scene"
 "scene_$scene"
 printf 'row\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$scene" "$pairs" "$direct" "$reach_s" "$recover_s" \

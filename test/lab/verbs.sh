@@ -453,15 +453,17 @@ Host *
 END
 }
 
-sshd() { # host: on port 22 of all its addresses, for root with the key
+sshd() { # host, more options: on port 22 of all its addresses, for root with the key
+    local host=$1
+    shift
     keys
     # sshd insists on /run/sshd, which Debian makes when the service starts: it gets a /run of its own.
-    "$tool" enter "$me$1" unshare -m sh -c 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
+    "$tool" enter "$me$host" unshare -m sh -c 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
         exec /usr/sbin/sshd "$@"' sshd -D -e -f /dev/null -h "$dir/hostkey" -o PidFile=none -o UsePAM=no \
         -o StrictModes=no -o PermitRootLogin=prohibit-password -o AuthorizedKeysFile="$dir/authorized" \
         -o PasswordAuthentication=no -o ListenAddress=0.0.0.0 -o UseDNS=no -o MaxStartups=100 \
-        > "$dir/sshd-$1.log" 2>&1 &
-    pid_of[sshd-$1]=$!
+        "$@" > "$dir/sshd-$host.log" 2>&1 &
+    pid_of[sshd-$host]=$!
 }
 
 sshd_killed() { # host: the listener and all its sessions

@@ -160,25 +160,85 @@ soon has_ours 0
 ok $? '.. and nothing runs'
 wait $launcher
 
-# srun, played: a step on one host.
+# ---- srun, played: standard input goes to all, their standard output comes together
+
 mkdir "$work/bin"
 cat > "$work/bin/srun" <<'END'
 #!/bin/sh
+echo "$*" >> "$(dirname "$0")/steps"
+[ -z "${SRUN_FAILS:-}" ] || { echo 'srun: error: Unable to create step: Invalid account' >&2; exit 1; }
 while :; do
     case $1 in
-    --nodelist=*) echo "$1" >> "$(dirname "$0")/steps"; shift ;;
+    --nodelist=*) nodes=${1#--nodelist=}; shift ;;
     --*) shift ;;
     *) break ;;
     esac
 done
-exec "$@"
+dir=$(mktemp -d "$(dirname "$0")/step.XXXXXX")
+case $nodes in *\[*) pre=${nodes%%\[*}; to=${nodes##*-}; to=${to%\]}
+    nodes=$(seq -f "$pre%g" "$(echo "$nodes" | sed 's/.*\[\([0-9]*\).*/\1/')" "$to") ;;
+esac
+for node in $(echo "$nodes" | tr ',' ' '); do
+    [ "$node" != "${SRUN_HANGS:-}" ] || continue
+    mkfifo "$dir/$node"
+    SLURMD_NODENAME=$node "$@" < "$dir/$node" &
+    pids="$pids $!"
+done
+exec 3<&0
+cd "$dir"
+tee $(ls) <&3 > /dev/null &
+tee=$!
+trap 'kill $pids $tee' TERM
+wait $pids
+kill $tee
 END
 chmod +x "$work/bin/srun"
 PATH=$work/bin:$PATH
-run --start srun -n 3 --hosts a,b,c hostname
-same "$status" 0 'agents started by srun'
-same "$(sort "$work/bin/steps" | tr '\n' ' ')" \
-    '--nodelist=a --nodelist=b --nodelist=c ' '.. a step for each host'
+run --start srun -n 6 -ppn 2 --hosts a,b,c sh -c 'echo $PMI_RANK $MPI_LOCALRANKID'
+same "$status $(sort "$work/out" | tr '\n' ' ')" '0 0 0 1 1 2 0 3 1 4 0 5 1 ' 'agents started by srun'
+same "$(cat "$work/bin/steps")" "--nodes=3 --ntasks=3 --ntasks-per-node=1 --nodelist=a,b,c --cpu-bind=none\
+ --mpi=none --overlap --kill-on-bad-exit=1 $PHXRUN --as-step" '.. by one call'
+${CC:-cc} -std=c99 -O1 -I"$ROOT" -o "$work/client" "$ROOT/test/launch/pmi1_client.c" || exit 1
+for degree in 2 32; do
+    run --start srun -n 24 -ppn 2 --hosts 'h[1-12]' --degree $degree "$work/client" all 2
+    same "$status $(grep -c good "$work/out")" '0 24' ".. 12 hosts, degree $degree, put, barrier, get"
+done
+run --start srun -n 6 --hosts 'h[1-6]' --degree 2 --on-failure continue "$work/client" all
+same "$status $(grep -c good "$work/out")" '0 6' '.. in a job that goes on'
+run --start srun --stage "$work/staged prog" -n 3 --hosts a,b,c "$work/staged prog" x y
+same "$status $(grep -c '/phxrun\.[^/]*/staged prog 300[0-9]* x y' "$work/out")" '0 3' '.. with a staged file'
+SRUN_FAILS=1 run --start srun -n 3 --hosts a,b,c true
+why='srun ended with status 1: srun: error: Unable to create step: Invalid account'
+same "$status $(cat "$work/err")" "1 phxrun: host a: $why" 'srun refuses'
+SRUN_HANGS=c run --start srun -n 3 --hosts a,b,c --start-timeout 1 --degree 2 sleep "$mark"
+same "$status $(cat "$work/err")" '1 phxrun: host c: no answer within 1000 ms of its start' \
+    'a host that hangs'
+has_ours 0
+ok $? '.. and nothing is left'
+run --start srun -n 2 --hosts a,b,a true
+same "$status $(cat "$work/err")" '2 phxrun: a is named twice, and srun starts one agent on a host' \
+    'a host twice'
+srun_killed() { # whom: all end, with this status
+    "$PHXRUN" --start srun -n 8 -ppn 2 --hosts 'h[1-4]' --degree 2 sleep "$mark" \
+        > "$work/out" 2> "$work/err" &
+    launcher=$!
+    soon has_ours 8
+    ok $? '8 processes run'
+    all=$(agents $launcher)
+    agent=$(children "$(children $launcher srun)" phxrun | head -1)
+    case $1 in
+    launcher) kill -9 $launcher ;;
+    agent) kill -9 "$agent" ;;
+    srun) kill -9 "$(children $launcher srun)" ;;
+    esac
+    soon nothing_left
+    ok $? "kill -9 of $1 under srun: nothing is left"
+    wait $launcher
+    same $? "$2" '.. and the status'
+}
+srun_killed launcher 137
+srun_killed agent 1
+srun_killed srun 1
 
 # The file of hosts names login names.
 printf 'a user=kim\nb\n' > "$work/hosts"

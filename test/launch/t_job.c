@@ -61,7 +61,7 @@ static void fill(struct la_job *j)
     j->pmi = LA_PMI_PMGR;
     j->stdin_to = LA_STDIN_NONE;
     j->agent = la_text_dup("/usr/bin/phxrun");
-    j->label = j->go_on = j->lazy = 1;
+    j->label = j->go_on = j->lazy = j->ftmpi = 1;
     j->push_limit = (uint64_t)1 << 40;
     j->detector = LA_DETECT_TIMES;
     j->detect_us[2] = 12345678901;
@@ -73,6 +73,7 @@ static void fill(struct la_job *j)
     set_agent(j, 1, "a", 3, 0, 2);
     set_agent(j, 2, "b", 1, 2, 2);
     set_agent(j, 3, "c", 1, 4, 2);
+    j->agents[3].site = 7;
     set_agent(j, 4, "d", 2, 6, 2);
     set_agent(j, 5, "e", 1, 8, 2);
     j->agents[3].user = la_text_dup("someone");
@@ -124,6 +125,7 @@ static int same_settings(const struct la_job *a, const struct la_job *b)
         && same(a->mapping, b->mapping) && same(a->dir, b->dir) && same_list(a->env, b->env)
         && a->starter == b->starter && same(a->ssh, b->ssh) && same(a->agent, b->agent) && a->pmi == b->pmi
         && a->stdin_to == b->stdin_to && a->stdin_rank == b->stdin_rank && a->label == b->label
+        && a->ftmpi == b->ftmpi
         && a->verbose == b->verbose && a->go_on == b->go_on && a->each == b->each && a->lazy == b->lazy
         && a->push_limit == b->push_limit && a->grace_us == b->grace_us
         && a->start_timeout_us == b->start_timeout_us && a->cut_wait_us == b->cut_wait_us
@@ -151,7 +153,7 @@ static int same_agents(const struct la_agent *a, const struct la_agent *b, uint3
 {
     for (; count-- > 0; a++, b++)
         if (!same(a->host, b->host) || !same(a->user, b->user) || a->subtree != b->subtree
-            || a->node != b->node || a->runs_count != b->runs_count
+            || a->node != b->node || a->site != b->site || a->runs_count != b->runs_count
             || (a->runs_count > 0 && memcmp(a->runs, b->runs, a->runs_count * sizeof *a->runs) != 0))
             return 0;
     return 1;

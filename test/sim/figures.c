@@ -48,9 +48,17 @@ static void make_three(struct sim *s)
 
 void tell_cost_three(struct sim *s)
 {
+    struct sim_totals t;
+    double pairs = (double)s->o.nodes * (s->o.nodes - 1);
+
     make_three(s);
     start_all(s);
     cost(s, "three");
+    if (s->o.routing != 0 || s->o.nodes < 64)
+        return;
+    t = totals(s);
+    bar(s, "cost_three messages per node", (double)t.updates / (double)s->o.nodes, 12);
+    bar(s, "cost_three entries per ordered pair", (double)t.entries / pairs, 1.6);
 }
 
 /* Figures 5 to 7: how many pairs have a route, and how long it is, while time passes. */

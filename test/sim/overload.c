@@ -114,3 +114,119 @@ void tell_words_200(struct sim *s)
 {
     first_words(s, 200);
 }
+
+/* ---- Starved is not dead --------------------------------------------------------------------- */
+
+#define STARVED_CYCLE (10 * SECOND)
+#define STARVED_STOP (9500 * MS)
+
+static struct {
+    struct phx_id victim;
+    uint64_t failed, others; /* times somebody was taken for dead; of those that live */
+    uint64_t links;          /* lost, and not because there were two */
+    uint64_t told[256];      /* by host: when the victim was */
+} starved;
+
+static void starved_node(phx *p, const struct phx_node *node, void *user)
+{
+    struct sim_node *n = user;
+    int victim = memcmp(&node->id, &starved.victim, sizeof starved.victim) == 0;
+
+    (void)p;
+    if (node->state != PHX_NODE_FAILED)
+        return;
+    starved.failed++;
+    starved.others += !victim;
+    if (victim && !starved.told[n->host])
+        starved.told[n->host] = n->s->w->now;
+}
+
+static void starved_log(phx *p, int level, const char *line, void *user)
+{
+    struct sim_node *n = user;
+
+    (void)p;
+    starved.links += level == PHX_LOG_WARN && strstr(line, ": down") != NULL;
+    world_say(n->s->w, 1, "host %u: %s", (unsigned)n->host, line);
+}
+
+/* Each second host is stopped for 9.5 s of each 10, at a phase of its own. */
+static void starve_for(struct sim *s, uint64_t us, uint64_t *stop_at)
+{
+    uint64_t until = s->w->now + us;
+    uint32_t i;
+
+    while (s->w->now < until && !s->w->failed) {
+        for (i = 1; i < s->o.nodes; i += 2)
+            if (s->nodes[i].p && s->w->now >= stop_at[i]) {
+                stall(s, i, STARVED_STOP);
+                stop_at[i] += STARVED_CYCLE;
+            }
+        run_for(s, 50 * MS);
+    }
+}
+
+/* The victim is killed, or loses its power: when the last was told, of those who are not starved and of the
+ * others. A starved neighbour says that there is a way until it has had a turn to find that the link is
+ * closed, or one to hear the rumour and one to find that no answer has come. */
+static void starved_death(struct sim *s, uint32_t victim, int kill, uint64_t *stop_at)
+{
+    const struct phx_detector *t = &s->cfg.detector;
+    uint64_t announced = victim % 2 ? 2 * STARVED_STOP : t->interval_us;
+    uint64_t died = s->w->now, bound = announced + t->timeout_us + t->broken_us, worst[2] = { 0, 0 };
+    const char *who = kill ? "the killed" : victim % 2 ? "starved" : "other";
+    char name[96];
+    uint32_t i;
+
+    phx_self(s->nodes[victim].p, &starved.victim);
+    memset(starved.told, 0, sizeof starved.told);
+    if (kill)
+        crash(s, victim);
+    else
+        power_off(s, victim);
+    starve_for(s, bound + 6 * STARVED_CYCLE, stop_at);
+    for (i = 0; i < s->o.nodes && !s->w->failed; i++) {
+        if (!s->nodes[i].p)
+            continue;
+        if (!starved.told[i])
+            world_fail(s->w, "host %u was not told that host %u is dead", (unsigned)i, (unsigned)victim);
+        else if (starved.told[i] - died > worst[i % 2])
+            worst[i % 2] = starved.told[i] - died;
+    }
+    (void)snprintf(name, sizeof name, "starved death of %s: others know after s", who);
+    bar(s, name, (double)worst[0] / 1e6, (double)(bound + (kill ? 1 : 2) * STARVED_CYCLE) / 1e6 + 0.1);
+    /* A turn to be told, one to ask, one to give the link up, and one to give the node up. */
+    (void)snprintf(name, sizeof name, "starved death of %s: the starved know after s", who);
+    bar(s, name, (double)worst[1] / 1e6, (double)(bound + 4 * STARVED_CYCLE) / 1e6 + 0.1);
+}
+
+void tell_starved(struct sim *s)
+{
+    uint64_t stop_at[256], lost;
+    uint32_t i;
+
+    memset(&starved, 0, sizeof starved);
+    s->cfg.on_node = starved_node;
+    s->cfg.on_log = starved_log;
+    s->cfg.log_level = s->o.trace ? PHX_LOG_DEBUG : PHX_LOG_WARN;
+    add(s, s->o.nodes, 0, 0);
+    join_all(s, 0);
+    start_all(s);
+    wait_until(s, all_linked, MINUTE);
+    run_for(s, 20 * SECOND);
+    for (i = 0; i < s->o.nodes; i++)
+        stop_at[i] = s->w->now + rnd(s, STARVED_CYCLE);
+    starve_for(s, 20 * SECOND + STARVED_CYCLE, stop_at); /* the last begins one cycle later */
+    lost = starved.links;
+    figure(s, "starved links lost in the first 20 s", (double)lost);
+    starve_for(s, 100 * SECOND, stop_at);
+    bar(s, "starved times one was taken for dead", (double)starved.failed, 0);
+    bar(s, "starved links lost after the first 20 s", (double)(starved.links - lost), 0);
+    starved_death(s, 4, 1, stop_at);
+    starved_death(s, 2, 0, stop_at);
+    starved_death(s, 3, 0, stop_at);
+    bar(s, "starved times one that lives was taken for dead", (double)starved.others, 0);
+    run_for(s, 2 * MINUTE);
+    (void)settle(s, 3 * SECOND, 2 * MINUTE);
+    wait_until(s, all_well, MINUTE);
+}

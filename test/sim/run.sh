@@ -173,6 +173,7 @@ bars() {
     full hole 6
     full flaky_path 6
     full late_ends 8
+    for n in 100 150 200; do full cost_three $n; done
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
     full words_200 400 EVERY=1000000
@@ -192,6 +193,7 @@ bars() {
     full watchers_die 24 SEEDS=200
     full computing 16 SEEDS=200
     full too_large 3
+    full starved 50 SEEDS=20
     full slow 13
     full slow_fast 5
     for n in 8 64 256 1000; do full heartbeats $n EVERY=1000000; done
@@ -275,6 +277,7 @@ routing() {
     sim SCENARIO=scarce NODES=12 SEEDS=10
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
+    sim SCENARIO=cost_three NODES=100
     sim SCENARIO=words_1 NODES=32
     sim SCENARIO=words_10 NODES=32
     sim SCENARIO=words_200 NODES=64
@@ -300,6 +303,7 @@ detect() {
     sim SCENARIO=heartbeats NODES=32
     sim SCENARIO=false_alarms NODES=30 SEEDS=5
     sim SCENARIO=too_large
+    sim SCENARIO=starved NODES=20 SEEDS=2
     sim SCENARIO=slow
     sim SCENARIO=slow_fast
 }

@@ -489,6 +489,7 @@ const struct story stories[] = {
     { "crash_loop", "processes with many names die one after the other", 5, 5, 5, tell_crash_loop,
       NULL },
     { "came_and_left", "a crowd comes and says goodbye", 5, 5, 5, tell_came_and_left, NULL },
+    { "starved", "half are stopped for 9.5 s of every 10", 50, 4, 256, tell_starved, NULL },
     { "words_1", "all join and speak to all at once", 64, 3, 1000, tell_words_1, overload_world },
     { "words_10", "the same, ten on each core", 64, 3, 1000, tell_words_10, overload_world },
     { "words_200", "the same, 200 on each core", 64, 3, 1000, tell_words_200, overload_world },

@@ -57,6 +57,7 @@ void tell_slow_fast(struct sim *s);
 void tell_words_1(struct sim *s);
 void tell_words_10(struct sim *s);
 void tell_words_200(struct sim *s);
+void tell_starved(struct sim *s);
 void overload_world(struct world_options *o);
 
 /* Told in large.c. */

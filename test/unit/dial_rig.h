@@ -33,6 +33,7 @@ struct rig {
     uint32_t open_count;
     struct dialled last;   /* of all dials */
     uint32_t dials, abandons, asks;
+    int busy; /* messages are under way */
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
@@ -105,6 +106,11 @@ static inline void rig_ask(phx *ctx)
     ((struct rig *)(void *)ctx)->asks++;
 }
 
+static inline int rig_busy(phx *ctx)
+{
+    return ((struct rig *)(void *)ctx)->busy;
+}
+
 static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
 {
     uint32_t i;
@@ -116,7 +122,7 @@ static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
 static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh, uint32_t max_dials,
                            uint64_t seed)
 {
-    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, NULL };
+    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, rig_busy, NULL };
     struct phx__dial_limits limits = { 0, 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
@@ -297,7 +303,7 @@ static inline void rig_check(struct rig *r)
         for (k = 0; k < t->count; k++)
             mine += t->at[k].slot != PHX__NONE;
         open += mine;
-        queued += t->queued;
+        queued += t->queued != 0;
         wrong += mine != t->open;
         wrong += !t->round && (mine > 0 || t->untried != 0);
         wrong += t->round && mine == 0 && t->untried == 0;
@@ -323,7 +329,7 @@ static inline void rig_check(struct rig *r)
     wrong += linked != d->links || known != d->targets.known || latent != d->targets.latent;
     /* Whoever waits either waits for an slot or is called at once. */
     wrong += queued > 0 && open < d->limits.max_dials && phx__timer_next(&r->timers) > r->now;
-    wrong += (queued > 0) != (d->head != PHX__NONE);
+    wrong += (queued > 0) != (d->queue[0].head != PHX__NONE || d->queue[1].head != PHX__NONE);
     r->wrong += wrong;
 }
 

@@ -88,6 +88,33 @@ static void test_announcements(void)
     rig_free(&r);
 }
 
+static void test_first_announcement(void)
+{
+    /* Goal: who announces more than a new link promises says so in the step in which it comes up, once; with
+     * the usual intervals nothing is said. */
+    struct phx_detector limits = { 2, BEAT, INSURANCE, TIMEOUT, BROKEN };
+    struct rig r;
+
+    rig_init(&r);
+    phx__detect_limits(&r.d, &limits);
+    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 2, r.now);
+    phx__detect_link_up(&r.d, 3, r.now);
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') == 0, "five seconds are what is promised anyway");
+    limits.interval_us = limits.insurance_us = 86400 * SECOND;
+    phx__detect_limits(&r.d, &limits);
+    rig_step(&r, r.now);
+    r.count = 0;
+    phx__detect_link_up(&r.d, 4, r.now);
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') == 1 && rig_last(&r, 'b')->node == 4
+       && rig_last(&r, 'b')->value == 86400 * SECOND, "a day is announced at once");
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') == 1, "once");
+    rig_free(&r);
+}
+
 static void test_shorter_announcement(void)
 {
     /* Goal: a shorter announcement holds at once. Method: one that ends before our own next
@@ -437,6 +464,7 @@ int main(void)
     test_heartbeats();
     test_silence();
     test_announcements();
+    test_first_announcement();
     test_shorter_announcement();
     test_heartbeat_changes_links();
     test_owner_keeps_link();

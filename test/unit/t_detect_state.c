@@ -225,6 +225,80 @@ static void test_stall(void)
     }
 }
 
+/* A step that first reads what waits on all links but the one with node 1. */
+static void starve_step(struct rig *r, uint64_t later)
+{
+    uint32_t node;
+
+    r->now += later;
+    phx__detect_step(&r->d, r->now);
+    for (node = 2; node <= 20; node++)
+        phx__detect_received(&r->d, node, r->now);
+    rig_step(r, r->now);
+}
+
+/* Awake for half a second, then away for 9.5 s. */
+static void starve(struct rig *r, uint32_t turns)
+{
+    uint32_t k;
+
+    while (turns-- > 0) {
+        for (k = 0; k < 5; k++)
+            starve_step(r, 100 * MS);
+        starve_step(r, 9500 * MS);
+    }
+}
+
+static void test_starved(void)
+{
+    /* Goal: who is stopped again and again announces twice the longest stall, on all links, and keeps to it;
+     * the dead are found nevertheless; a minute in time and all is as before. Method: ten links, one of which
+     * is a monitor and one silent, and a host that is awake for 0.5 s of each 10. */
+    struct rig r;
+    uint32_t node, i, late = 0;
+    uint64_t said[11];
+    int monitor;
+
+    rig_init_monitors(&r, 1);
+    for (node = 1; node < 10; node++)
+        phx__detect_link_up(&r.d, node, r.now);
+    starve(&r, 1);
+    ok(r.d.slow == 19 * SECOND && rig_events(&r, 'x') == 0, "twice the stall is announced");
+    for (node = 1, i = 0; node < 10; node++)
+        i += phx__detect_link_of(&r.d, node)->promised_us == 19 * SECOND;
+    ok(i == 9 && rig_events(&r, 'b') >= 9, "to all, and at once");
+    starve(&r, 1);
+    ok(r.d.slow == 19 * SECOND && r.d.stalled == 9500 * MS, "a second stall is no news, and gives no credit");
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1, "so the silent is found");
+    for (node = 2; node < 10; node++)
+        said[node] = r.now;
+    for (i = 0; i < 12; i++) {
+        r.count = 0;
+        starve(&r, 1);
+        for (uint32_t k = 0; k < r.count && k < EVENTS; k++)
+            if (r.events[k].what == 'b') {
+                late += r.events[k].at - said[r.events[k].node] > 19 * SECOND;
+                said[r.events[k].node] = r.events[k].at;
+            }
+    }
+    for (node = 2; node < 10; node++)
+        late += r.now - said[node] > 19 * SECOND;
+    ok(late == 0, "in two minutes all have heard what was announced to them in time");
+    r.count = 0;
+    phx__detect_link_up(&r.d, 20, r.now);
+    phx__detect_heartbeat(&r.d, 20, 0, 1, 0, r.now);
+    rig_step(&r, r.now);
+    ok(rig_events(&r, 'b') > 0 && phx__detect_link_of(&r.d, 20)->promised_us == 19 * SECOND,
+       "a new link hears it at once, also one that is busy itself");
+    for (i = 0; i < 700; i++)
+        starve_step(&r, 100 * MS);
+    for (node = 2; node < 10 && !phx__detect_is_monitor(&r.d, node); node++)
+        ;
+    ok(r.d.slow == 0 && node < 10 && phx__detect_announce(&r.d, node, r.now, &monitor) == BEAT,
+       "a minute in time and it is the usual again");
+    rig_free(&r);
+}
+
 static void test_sleep(void)
 {
     /* Goal: sleeping as long as was asked for is no stall. Method: one link and nothing else, so
@@ -392,6 +466,7 @@ int main(void)
     test_rumour();
     test_probe();
     test_stall();
+    test_starved();
     test_sleep();
     test_short_timeouts();
     test_backwards();

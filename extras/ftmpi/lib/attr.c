@@ -1,6 +1,8 @@
 /* attr.c - attributes of communicators. */
 #include "attr.h"
 
+#include <stdint.h>
+
 #include "comm.h"
 #include "engine.h"
 
@@ -84,10 +86,60 @@ struct ftm_attr *ftm_attr_find(const struct ftm_comm *comm, const struct ftm_key
     return a;
 }
 
+/* Functions of Fortran by the names of MPI-1 and by the later ones. They come as pointers of other types. */
+typedef void attr_copy_integer(int *comm, int *key, int *extra, int *in, int *out, int *flag, int *ierr);
+typedef void attr_copy_address(int *comm, int *key, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag,
+                               int *ierr);
+typedef void attr_delete_integer(int *comm, int *key, int *value, int *extra, int *ierr);
+typedef void attr_delete_address(int *comm, int *key, MPI_Aint *value, MPI_Aint *extra, int *ierr);
+
+static int attr_delete_fortran(struct ftm_comm *comm, const struct ftm_attr *a)
+{
+    int c = comm->handle, key = a->key->handle, extra = (int)(intptr_t)a->key->extra, value =
+        (int)(intptr_t)a->value;
+    MPI_Aint long_extra = (MPI_Aint)a->key->extra, long_value = (MPI_Aint)a->value;
+    int rc = MPI_SUCCESS;
+
+    if (a->key->fortran == FTM_ATTR_INTEGER)
+        ((attr_delete_integer *)(intptr_t)a->key->del)(&c, &key, &value, &extra, &rc);
+    else
+        ((attr_delete_address *)(intptr_t)a->key->del)(&c, &key, &long_value, &long_extra, &rc);
+    return rc;
+}
+
+static int attr_copy_fortran(struct ftm_comm *comm, const struct ftm_attr *a, void **value, int *flag)
+{
+    int c = comm->handle, key = a->key->handle, extra = (int)(intptr_t)a->key->extra, in =
+        (int)(intptr_t)a->value;
+    MPI_Aint long_extra = (MPI_Aint)a->key->extra, long_in = (MPI_Aint)a->value, long_out = 0;
+    int out = 0, rc = MPI_SUCCESS;
+
+    if (a->key->fortran == FTM_ATTR_INTEGER) {
+        ((attr_copy_integer *)(intptr_t)a->key->copy)(&c, &key, &extra, &in, &out, flag, &rc);
+        long_out = out;
+    } else {
+        ((attr_copy_address *)(intptr_t)a->key->copy)(&c, &key, &long_extra, &long_in, &long_out, flag, &rc);
+    }
+    *value = (void *)long_out;
+    return rc;
+}
+
 static int attr_call_delete(struct ftm_comm *comm, struct ftm_attr *a)
 {
-    return a->key->del != NULL ? a->key->del(comm->handle, a->key->handle, a->value, a->key->extra)
-           : MPI_SUCCESS;
+    if (a->key->del == NULL)
+        return MPI_SUCCESS;
+    if (a->key->fortran)
+        return attr_delete_fortran(comm, a);
+    return a->key->del(comm->handle, a->key->handle, a->value, a->key->extra);
+}
+
+static int attr_call_copy(struct ftm_comm *comm, struct ftm_attr *a, void **value, int *flag)
+{
+    if (a->key->copy == NULL)
+        return MPI_SUCCESS;
+    if (a->key->fortran)
+        return attr_copy_fortran(comm, a, value, flag);
+    return a->key->copy(comm->handle, a->key->handle, a->key->extra, a->value, value, flag);
 }
 
 /* A value that is replaced is deleted first, and stays if that fails. */
@@ -171,8 +223,7 @@ int ftm_attr_copy_all(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to)
         a = attr_before(from, end);
         value = NULL;
         flag = 0;
-        if (a->key->copy != NULL)
-            rc = a->key->copy(from->handle, a->key->handle, a->key->extra, a->value, &value, &flag);
+        rc = attr_call_copy(from, a, &value, &flag);
         if (rc == MPI_SUCCESS && flag)
             rc = ftm_attr_put(e, to, a->key, value);
     }

@@ -7,11 +7,14 @@
 struct ftm;
 struct ftm_comm;
 
+/* Functions of Fortran take everything by reference, and values and extra state are numbers. */
+enum ftm_attr_fortran { FTM_ATTR_INTEGER = 1, FTM_ATTR_ADDRESS };
+
 /* A key lives as long as the program has not freed it or a value hangs under it anywhere. */
 struct ftm_keyval {
     int refs, handle;
     int freed;   /* by the program */
-    int fortran; /* functions take everything by reference, values are INTEGERs */
+    int fortran; /* 0, or enum ftm_attr_fortran */
     MPI_Copy_function *copy;
     MPI_Delete_function *del;
     void *extra;

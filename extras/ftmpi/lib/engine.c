@@ -239,24 +239,35 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
 }
 
 /* Addresses separated by blanks. */
+static int engine_join_one(struct ftm *e, const char *address)
+{
+    int err = PHX_EINUSE;
+
+    if (e->start.arbiter != NULL) /* ours is the hub, unless somebody listens there already */
+        err = phx_listen(e->node, address);
+    return err == PHX_EINUSE ? phx_join(e->node, address) : err;
+}
+
+/* One host name that is not known here is no harm where there is another address. */
 static int engine_join(struct ftm *e, const char *hubs)
 {
     char address[PHX_ADDRESS_TEXT];
+    int err, joined = 0, unknown = 0;
     size_t n;
-    int err = 0;
 
-    for (hubs += strspn(hubs, " "); err == 0 && *hubs != '\0'; hubs += n, hubs += strspn(hubs, " ")) {
+    for (hubs += strspn(hubs, " "); *hubs != '\0'; hubs += n, hubs += strspn(hubs, " ")) {
         n = strcspn(hubs, " ");
         if (n >= sizeof address)
             return PHX_EADDRESS;
         memcpy(address, hubs, n);
         address[n] = '\0';
-        if (e->start.arbiter != NULL) /* ours is the hub, unless somebody listens there already */
-            err = phx_listen(e->node, address);
-        if (e->start.arbiter == NULL || err == PHX_EINUSE)
-            err = phx_join(e->node, address);
+        err = engine_join_one(e, address);
+        if (err != 0 && err != PHX_ERESOLVE)
+            return err;
+        joined += err == 0;
+        unknown += err == PHX_ERESOLVE;
     }
-    return err;
+    return joined == 0 && unknown > 0 ? PHX_ERESOLVE : 0;
 }
 
 static int engine_make_node(struct ftm *e)
@@ -350,6 +361,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
         ftm_free(e);
         return err;
     }
+    e->config.key = NULL; /* what was lent is not looked at again */
+    e->config.hubs = e->config.listen = e->config.host_name = NULL;
     *out = e;
     return 0;
 }
@@ -361,8 +374,12 @@ int ftm_ready(const struct ftm *e)
 
 int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
 {
+    const struct pollfd none = { -1, 0, 0 };
     int more = e->node != NULL ? phx_step(e->node, now, ready, n) : 0;
 
+    if (e->awaited && e->node != NULL)
+        phx_step(e->node, now, &none, 0);
+    e->awaited = 0;
     ftm_proc_deliver(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);

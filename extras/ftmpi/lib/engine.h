@@ -35,6 +35,7 @@ struct ftm_config {
     unsigned asks;       /* rendezvous to one receiver that are not answered */
     uint64_t patience_us; /* how long a call looks before it sleeps */
     const char *host_name; /* for people */
+    int pmi_fd;            /* of job.c: the launcher's, or 0 */
     void *user;
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
@@ -106,6 +107,7 @@ struct ftm {
     int end_has_line;
     char end_line[256];
     int sends;    /* that are not done */
+    int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
     uint64_t made_us;
     uint64_t row_us; /* of pump.c: when something was started last */
 };

@@ -11,6 +11,9 @@
 /* How long a call looks before it sleeps, where each rank of this host has a core. */
 #define ENVIRON_PATIENCE_US 50
 
+/* A hub that does not answer for so long, in seconds, is not there. */
+#define ENVIRON_START_S 60
+
 /* A number in the environment, `missing` if it is not there. 0, or -1: it is none, or out of its range. */
 static int environ_number(struct ftm_environ *v, const char *name, int base, uint64_t missing, uint64_t most,
                           uint64_t *out)
@@ -107,15 +110,38 @@ static int environ_job(struct ftm_environ *v)
     return 0;
 }
 
+/* A launcher that speaks PMI-1. One that does so over TCP is refused: the process would take itself for a
+ * world of one. */
+static int environ_pmi(struct ftm_environ *v)
+{
+    struct ftm_config *c = &v->config;
+
+    if (getenv("FTMPI_RANK") != NULL || getenv("FTMPI_HUB") != NULL)
+        return 0;
+    if (getenv("PMI_FD") == NULL && getenv("PMI_PORT") != NULL) {
+        snprintf(v->problem, sizeof v->problem, "PMI_PORT without PMI_FD: PMI wants a descriptor here");
+        return -1;
+    }
+    if (environ_int(v, "PMI_FD", 0, 1 << 20, &c->pmi_fd) != 0 || c->pmi_fd == 0)
+        return c->pmi_fd == 0 && v->problem[0] == '\0' ? 0 : -1;
+    if (environ_int(v, "PMI_SIZE", 1, (int)FTM_RANK_MAX, &c->size) != 0
+        || environ_int(v, "PMI_RANK", 0, (int)FTM_RANK_MAX, &c->rank) != 0)
+        return -1;
+    c->listen = "tcp://0.0.0.0:0";
+    return 0;
+}
+
 static int environ_options(struct ftm_environ *v)
 {
     struct ftm_config *c = &v->config;
-    uint64_t limit, budget;
+    uint64_t limit, budget, wait;
 
     if (environ_int(v, "FTMPI_TCP", 0, 1, &c->tcp) != 0 || environ_int(v, "FTMPI_RING", 1, 1, &c->ring) != 0
+        || environ_number(v, "FTMPI_START_WAIT", 10, ENVIRON_START_S, 1000000, &wait) != 0
         || environ_number(v, "FTMPI_EAGER", 10, 0, 1u << 30, &limit) != 0
         || environ_number(v, "FTMPI_BUDGET", 10, 0, 1u << 30, &budget) != 0)
         return -1;
+    v->start_wait_us = wait * 1000000;
     c->eager_limit = (size_t)limit;
     c->eager_budget = (size_t)budget;
     return environ_patience(v);
@@ -128,13 +154,15 @@ int ftm_environ_read(struct ftm_environ *v)
     memset(v, 0, sizeof *v);
     if (gethostname(v->host_name, sizeof v->host_name - 1) == 0)
         c->host_name = v->host_name;
-    if (environ_job(v) != 0 || environ_options(v) != 0 || environ_key(v) != 0)
+    if (environ_job(v) != 0 || environ_pmi(v) != 0 || environ_options(v) != 0 || environ_key(v) != 0)
         return -1;
     c->hubs = getenv("FTMPI_HUB");
     if (c->rank >= c->size || c->size < 1) {
         snprintf(v->problem, sizeof v->problem, "FTMPI_RANK=%d is no rank of a job of %d", c->rank, c->size);
         return -1;
     }
+    if (c->pmi_fd != 0)
+        return 0;
     if (c->size > 1 && c->hubs == NULL) {
         snprintf(v->problem, sizeof v->problem, "FTMPI_HUB is missing: nobody to join");
         return -1;

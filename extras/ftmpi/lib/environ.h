@@ -10,6 +10,8 @@ struct ftm_environ {
     struct ftm_config config;
     unsigned char key[FTM_KEY_MOST];
     char host_name[64];
+    char hubs[160]; /* of job.c */
+    uint64_t start_wait_us; /* how long MPI_Init waits for the others */
     char problem[128]; /* what was wrong with it */
 };
 

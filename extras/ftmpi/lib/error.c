@@ -107,6 +107,7 @@ int ftm_error_raise(struct ftm *e, struct ftm_comm *comm, int code, const char *
 {
     struct ftm_errhandler *h;
     MPI_Comm handle;
+    int told = code; /* handlers may change what they are given; the call has failed all the same */
 
     if (comm == NULL)
         comm = e->world;
@@ -115,7 +116,7 @@ int ftm_error_raise(struct ftm *e, struct ftm_comm *comm, int code, const char *
         error_end(e, comm, code, call, argument, value);
     else if (h->kind == FTM_ERRHANDLER_CALL) {
         handle = comm->handle;
-        h->function(&handle, &code, call); /* it may jump out: nothing is done behind it */
+        h->function(&handle, &told, call); /* it may jump out: nothing is done behind it */
     }
     return code;
 }

@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include "comm.h"
-#include "environ.h"
+#include "job.h"
 #include "mpi_call.h"
 #include "pump.h"
 
-/* A hub that does not answer for so long is not there. */
-#define INIT_WAIT_US 60000000u
 #define INIT_ABORT_US 2000000u
 #define INIT_DRAIN_US 2000000u
 
@@ -48,6 +46,8 @@ static void init_on_end(void *user, int code, const char *line)
     if (line != NULL)
         fprintf(stderr, "ftmpi: %s\n", line);
     fflush(NULL);
+    if (ftm_this != NULL)
+        ftm_job_abort(ftm_this->config.pmi_fd, code);
     if (core != NULL && strcmp(core, "1") == 0)
         abort();
     _exit(code & 0xff ? code & 0xff : 1);
@@ -61,17 +61,14 @@ static int init_is_ready(void *arg)
 static void init_start(void)
 {
     struct ftm_environ v;
-    int err;
 
     if (ftm_environ_read(&v) != 0)
         init_die("MPI_Init", v.problem);
     v.config.on_end = init_on_end;
-    err = ftm_new(&ftm_this, &v.config, phx_now_us());
+    if (ftm_job_begin(&ftm_this, &v) != 0)
+        init_die("MPI_Init", v.problem);
     memset(v.key, 0, sizeof v.key);
-    if (err != 0)
-        init_die("MPI_Init", err < 0 ? phx_strerror(err) : "out of memory");
-    ftm_this->config.host_name = NULL;
-    ftm_pump_for(ftm_this, INIT_WAIT_US, init_is_ready, ftm_this);
+    ftm_pump_for(ftm_this, v.start_wait_us, init_is_ready, ftm_this);
     if (!ftm_ready(ftm_this))
         init_die("MPI_Init", v.config.arbiter != 0 ? "the launcher does not answer, or not all processes came"
                                                    : "rank 0 does not answer, or not all processes came");
@@ -159,6 +156,7 @@ int FTM_CALL(Finalize)(void)
         ftm_close(ftm_this, ftm_this->start.arbiter != NULL ? INIT_DRAIN_US : 0);
         ftm_pump_for(ftm_this, INIT_DRAIN_US, init_is_closed, ftm_this);
     }
+    ftm_job_end(ftm_this->config.pmi_fd);
     ftm_free(ftm_this);
     ftm_this = (struct ftm *)(uintptr_t)&init_over;
     return MPI_SUCCESS;
@@ -210,14 +208,16 @@ FTM_ALIAS(Get_processor_name)
 int FTM_CALL(Get_processor_name)(char *name, int *resultlen)
 {
     int rc = ftm_check_init("MPI_Get_processor_name");
+    char host[MPI_MAX_PROCESSOR_NAME];
 
     if (rc != 0 || (rc = ftm_check_pointer("MPI_Get_processor_name", NULL, "name", name)) != 0
         || (rc = ftm_check_pointer("MPI_Get_processor_name", NULL, "resultlen", resultlen)) != 0)
         return rc;
-    memset(name, 0, MPI_MAX_PROCESSOR_NAME);
-    if (gethostname(name, MPI_MAX_PROCESSOR_NAME - 1) != 0)
-        snprintf(name, MPI_MAX_PROCESSOR_NAME, "host %d", ftm_this->config.host);
-    *resultlen = (int)strlen(name);
+    memset(host, 0, sizeof host);
+    if (gethostname(host, sizeof host - 1) != 0)
+        snprintf(host, sizeof host, "host %d", ftm_this->config.host);
+    *resultlen = (int)strlen(host);
+    memcpy(name, host, (size_t)*resultlen + 1);
     return MPI_SUCCESS;
 }
 
@@ -241,5 +241,5 @@ FTM_ALIAS(Pcontrol)
 int FTM_CALL(Pcontrol)(const int level, ...)
 {
     (void)level;
-    return MPI_SUCCESS;
+    return ftm_check_init("MPI_Pcontrol");
 }

@@ -1,4 +1,4 @@
-/* mpi_pack.c - MPI_Pack, MPI_Unpack and MPI_Pack_size: packed data are the bytes of the elements, one behind another. */
+/* mpi_pack.c - MPI_Pack and MPI_Unpack: packed data are the bytes of the elements, one behind another. */
 #include <limits.h>
 
 #include "mpi_call.h"

@@ -6,8 +6,8 @@
 
 #include "engine.h"
 
-/* Types by what may be done with them, as MPI has it, and what they are in C; with MPI_CHAR among the integers, and
- * floating point among what is true or false, since programs use both. */
+/* Types by what may be done with them, as MPI has it, and what they are in C; with MPI_CHAR among the
+ * integers, and floating point among what is true or false, since programs use both. */
 #define OP_INTEGERS(X)                                                                                   \
     X(MPI_CHAR, char) X(MPI_SIGNED_CHAR, signed char) X(MPI_UNSIGNED_CHAR, unsigned char)                \
     X(MPI_SHORT, short) X(MPI_UNSIGNED_SHORT, unsigned short) X(MPI_INT, int) X(MPI_UNSIGNED, unsigned)  \

@@ -339,6 +339,7 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
         return 0;
     ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
     r->flight.number = 0;
+    e->awaited |= a->proc->rank != e->config.rank; /* the sender's call ends with the acknowledgement */
     ftm_request_done(e, r, r->error);
     return 0;
 }

@@ -196,11 +196,12 @@ void *ftm_schedule_bytes(struct ftm_schedule *s, size_t size)
     return (char *)m + SCHEDULE_HEAD;
 }
 
+/* With the gaps at both ends: an operation of the program may assign whole structs. */
 void *ftm_schedule_room(struct ftm_schedule *s, size_t count, const struct ftm_type *t)
 {
     int64_t span = count > 0 ? ((int64_t)count - 1) * ftm_type_extent(t) : 0;
-    int64_t low = t->true_lb + (span < 0 ? span : 0);
-    int64_t high = t->true_ub + (span > 0 ? span : 0);
+    int64_t low = (t->true_lb < t->lb ? t->true_lb : t->lb) + (span < 0 ? span : 0);
+    int64_t high = (t->true_ub > t->ub ? t->true_ub : t->ub) + (span > 0 ? span : 0);
     char *memory = ftm_schedule_bytes(s, high > low ? (size_t)(high - low) : 0);
 
     return memory != NULL ? (char *)((uintptr_t)memory - (uintptr_t)low) : NULL;

@@ -1,0 +1,63 @@
+#!/bin/sh
+# stubs.sh - for each of the 129 functions: some test fails when the function does nothing but return MPI_SUCCESS.
+#
+# The programs are linked with functions of their own names, which call PMPI_ or not. usage: stubs.sh [all]; without
+# it only some functions are tried, since those whose absence makes a program wait take seconds.
+. "$(dirname "$0")/tap.inc"
+
+programs='p_env p_topo p_types p_comm p_p2p p_coll p_persist'
+awk -f "$ROOT/test/ftmpi/stubs.awk" "$ROOT/extras/ftmpi/mpi.h" > "$work/stubs.c"
+same "$(grep -c 'stubbed("' "$work/stubs.c")" 154 'each function has its stub'
+kept=
+for p in $programs; do
+    [ -e "$ROOT/test/ftmpi/$p.c" ] || continue
+    $FTMPICC -std=c99 -O1 -o "$work/$p" "$ROOT/test/ftmpi/$p.c" "$work/stubs.c" > "$work/out" 2> "$work/err"
+    ok $? "$p.c with stubs compiles"
+    kept="$kept $p"
+done
+
+# One run of a program. What it says with nothing replaced is success.
+passes() { # program, function
+    arguments=
+    [ "$1" != p_coll ] || arguments=small
+    FTM_STUB=$2 timeout 6 "$FTMPIRUN" -n 3 "$work/$1" $arguments > "$work/out" 2> "$work/err" < /dev/null &&
+        grep -q '^ok' "$work/out"
+}
+
+# Functions that end programs, or are refused before MPI_Init.
+ends() { # function, arguments, pattern that a good one says
+    FTM_STUB=$1 timeout 6 "$FTMPIRUN" -n 1 "$work/$2" $3 > "$work/out" 2> "$work/err" < /dev/null
+    grep -q "$4" "$work/err" && return 0
+    return 1
+}
+
+noticed() { # function
+    case $1 in
+    Pcontrol) ends none p_env pcontrol 'before MPI_Init' && ! ends Pcontrol p_env pcontrol 'before MPI_Init' ;;
+    Abort) ends none p_ends 'abort 0' MPI_Abort && ! ends Abort p_ends 'abort 0' MPI_Abort ;;
+    Finalize) ends none p_env late 'after MPI_Finalize' && ! ends Finalize p_env late 'after MPI_Finalize' ;;
+    *)
+        for p in $kept; do
+            passes "$p" "$1" || return 0
+        done
+        return 1 ;;
+    esac
+}
+
+$FTMPICC -std=c99 -O1 -o "$work/p_ends" "$ROOT/test/ftmpi/p_ends.c" "$work/stubs.c" > "$work/out" 2> "$work/err"
+ok $? 'p_ends.c with stubs compiles'
+for p in $kept; do
+    passes "$p" none
+    ok $? "$p passes when nothing is missing"
+done
+count=0
+missed=0
+for f in $(sed '/^#/d' "$ROOT/test/ftmpi/functions"); do
+    count=$((count + 1))
+    [ "${1-}" = all ] || [ $((count % 32)) -eq 7 ] || continue
+    noticed "$f" && continue
+    missed=$((missed + 1))
+    echo "# nothing notices that MPI_$f does nothing"
+done
+same "$count functions, $missed" '129 functions, 0' 'a test notices each one that does nothing'
+done_testing
