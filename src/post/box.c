@@ -23,10 +23,10 @@
  *                             came back ----> GATED ---- all that was under way has ended
  *
  * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
- * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
- * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
- * nothing queued. Of others it looks at those of the names that changed, or at all if these are more names,
- * and at all that wait for room in the store. A REFUSED one tries again after 50 ms, then twice that, up to 1 s.
+ * back; so the mailbox is GATED, and whatever follows waits. A mailbox with nothing queued asks for the owner
+ * at a send if the names have changed since, which costs a comparison. A change of names looks at the other
+ * mailboxes of the names that changed, or at all if these are more names, and at all names that wait for room
+ * in the store. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
@@ -342,8 +342,7 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for, and one. If they leave room, the next run wakes
- * others. */
+/* Wakes as many who wait for the peer as there is room for, and one; the next run, if they leave room, others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
     size_t waiting = peer->out.bytes + peer->boxes.bytes;
