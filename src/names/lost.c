@@ -120,7 +120,7 @@ static int lost_is_untouched(const struct phx__names_lost *l)
 {
     const struct phx__names_changes *c = &l->names->changes;
 
-    if (l->stale || c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
+    if (c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
         return 0;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t k = phx__names_index_find(l->dead.at, sizeof *l->dead.at, l->dead.count, c->at[i].first);
@@ -141,7 +141,6 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
         l->version = l->names->version;
         return 0;
     }
-    l->stale = 1; /* until all is done */
     if (l->dead_version != l->names->dead_version)
         err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
     if (err == 0) {
@@ -154,7 +153,6 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     lost_drop(l, &l->now);
     l->now = list;
-    l->stale = 0;
     l->version = l->names->version;
     return 0;
 }

@@ -21,7 +21,6 @@ struct phx__names_lost {
     uint64_t version;                       /* of the names */
     struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
     uint64_t dead_version;
-    int stale; /* names.changes does not have all since version */
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,

@@ -8,7 +8,7 @@ struct phx__names_conflict {
     struct phx_range range;
     struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
-/* Names whose owner may be another one; who was told sets count to 0. */
+/* Names whose owner may be another one since the caller, and lost.h, have looked and count was set to 0. */
 struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */

@@ -346,8 +346,8 @@ static void step_settle(phx *p)
             phx__post_box_names(&p->post);
         else
             phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
-        p->lost.stale |= p->lost.version != p->names.version;
-        p->names.changes.count = 0;
+        if (p->lost.version == p->names.version)
+            p->names.changes.count = 0;
     }
     step_renew_card(p);
 }

@@ -223,31 +223,6 @@ static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__
     phx__post_store_drop(&p->store, b, q); /* the outcome holds the host's memory */
 }
 
-/* The bit of message.tried for a life; all of them if none is left. */
-static unsigned box_note_life(struct phx__box *b, uint64_t life)
-{
-    uint32_t i;
-
-    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
-        continue;
-    if (i == PHX__BOX_LIVES)
-        return PHX__BOX_ALL_LIVES;
-    b->lives[i] = life;
-    b->life_count += i == b->life_count;
-    return 1u << i;
-}
-
-/* May the node that it would go to have delivered it already? */
-static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
-{
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
-    for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == b->peer->life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
-}
-
 /* A mailbox could not be moved: routes all of them again. */
 static void box_look_again(struct phx__post *p)
 {
@@ -260,7 +235,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
-        if (box_was_tried(b, b->head)) {
+        if (phx__post_store_was_tried(b, b->head, b->peer->life)) {
             box_end_queued(p, b, b->head, PHX_EFAILED);
             box_check_room(p, b->peer);
             continue;
@@ -342,7 +317,7 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for, and one; the next run, if they leave room, others. */
+/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
     size_t waiting = peer->out.bytes + peer->boxes.bytes;
@@ -885,7 +860,7 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
 
     if (emitted && back == 0)
-        m->tried |= box_note_life(m->box, peer->life);
+        m->tried |= phx__post_store_note_life(m->box, peer->life);
     if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
         result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
     if (result != 0) {
