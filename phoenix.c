@@ -1893,6 +1893,11 @@ struct phx__names_conflict {
     struct phx_range range;
     struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
+/* Names whose owner may be another one; who was told sets count to 0. */
+struct phx__names_changes {
+    struct phx_range at[64];
+    uint32_t count; /* one more than there is room for: any name */
+};
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -1901,10 +1906,13 @@ struct phx__names {
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
+    uint64_t dead_version; /* grows with each change of a claim of the failed */
+    struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
+    int keep;           /* own claims keep their epochs */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1962,6 +1970,9 @@ struct phx__names_lost {
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
     uint32_t taken;                         /* how many of the first of these that is not empty */
     uint64_t version;                       /* of the names */
+    struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
+    uint64_t dead_version;
+    int stale; /* names.changes does not have all since version */
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,
@@ -2888,6 +2899,8 @@ struct phx__post_ops {
     uint32_t (*calls)(phx *ctx, int share);
     /* Does that link of the neighbour still stand, and lead to node? */
     int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
+    /* The first part of the range that the node has: 1 and *out, 0, or PHX_ENOMEM. */
+    int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -2949,6 +2962,7 @@ struct phx__post_peer {
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
     struct phx__waiter *waiters;
+    size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
     uint64_t idle_at;
@@ -3196,8 +3210,6 @@ PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* The last of those that came back is not queued yet, after all. */
-PHX_PRIVATE void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b);
 /* After all calls of the former three: mailboxes and waiters may have room. */
 PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
@@ -3205,8 +3217,9 @@ PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer 
 PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
-/* Owners of names changed: route all mailboxes again. */
+/* Owners of names changed: routes all mailboxes again; those of names in these ranges. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count);
 /* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: nothing was tried there. */
@@ -12965,9 +12978,9 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
  * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
- * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
- * differ in epoch and stay separate claims.
+ * "assumed last, knowing of the other" always wins. Own claims that it meets or touches get its epoch, too,
+ * and are one claim with it: names assumed one by one are one range in the card. But none is raised while
+ * names are handed over (`keep`): the heir takes what is held by an old epoch.
  *
  * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
  * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
@@ -13110,19 +13123,31 @@ static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32
     }
 }
 
-/* Joins own neighbours of the same epoch. */
-static void names_join(struct phx__names_of *own)
+/* Joins neighbours of the same epoch among the own claims from..to - 1. */
+static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
 {
-    uint32_t i, out = 0;
+    uint32_t i, out = from;
 
-    for (i = 1; i < own->count; i++) {
+    for (i = from + 1; i < to; i++) {
         struct phx__claim *end = &own->at[out];
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
             own->at[++out] = own->at[i];
     }
-    own->count = out + 1;
+    if (++out == to)
+        return;
+    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
+    own->count -= to - out;
+}
+
+/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
+static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
+            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
+            own->at[i].epoch = want->epoch;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -13160,20 +13185,29 @@ static void names_decode(const struct phx__card *card, uint32_t i, struct phx__c
     out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
-/* Cards come again for other reasons than names, such as a new address. */
-static int names_is_same(const struct phx__names *n, uint32_t node, const struct phx__card *card,
-                         uint32_t count)
+static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
-    struct phx__claim c;
+    struct phx__names_changes *c = &n->changes;
 
-    if ((node < n->capacity ? n->of[node].count : 0) != count)
-        return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        names_decode(card, i, &c);
-        if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
-            return 0;
+    if (c->count < PHX__COUNT(c->at))
+        c->at[c->count] = (struct phx_range){ first, last };
+    c->count += c->count <= PHX__COUNT(c->at);
+}
+
+/* The claims that are in one of the two only. */
+static void names_differ(struct phx__names *n, const struct phx__names_of *a, const struct phx__names_of *b)
+{
+    for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
+        const struct phx__claim *c;
+
+        if (i < a->count && k < b->count && memcmp(&a->at[i], &b->at[k], sizeof *a->at) == 0) {
+            i++;
+            k++;
+            continue;
+        }
+        c = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first) ? &a->at[i++] : &b->at[k++];
+        names_change(n, c->first, c->last);
     }
-    return 1;
 }
 
 /* Takes over the memory of new. */
@@ -13181,6 +13215,8 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
+    names_differ(n, of, new);
+    n->dead_version += of->dead;
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -13207,7 +13243,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
-    uint32_t i, gaps;
+    uint32_t i, j, gaps;
 
     if (first > last)
         return PHX_ERANGE;
@@ -13223,9 +13259,15 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
-    names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
-        names_join(own);
+    j = names_past(own, i, last);
+    names_fill(own, i, j, gaps, want);
+    j += gaps;
+    j += j < own->count;
+    i -= i > 0;
+    if (want.epoch == n->epoch_max && !n->keep)
+        names_raise(own, &want, i, j);
+    names_join(own, i, j);
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -13262,6 +13304,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         end.first = last + 1;
         own->at[keep - 1] = end;
     }
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -13273,8 +13316,6 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
-    if (names_is_same(n, node, card, count))
-        return 0; /* ours never lose against what is known, so there is nothing to contest */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
@@ -13283,6 +13324,12 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     for (i = 0; i < count; i++)
         names_decode(card, i, &theirs.at[i]);
     theirs.dead = n->of[node].dead;
+    /* Cards come again for other reasons than names: ours never lose against what is known. */
+    if (count == n->of[node].count
+        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
+        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
+        return 0;
+    }
     changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
     if (changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
@@ -13296,6 +13343,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
 
 int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -13306,7 +13354,9 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->version++;
+    names_differ(n, &n->of[node], &none);
+    n->version += n->of[node].count > 0;
+    n->dead_version++;
     return changed;
 }
 
@@ -13325,6 +13375,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     of->trimmed = 1;
     phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
     n->version++;
+    n->dead_version++;
 }
 
 void phx__names_forget(struct phx__names *n, uint32_t node)
@@ -13441,8 +13492,9 @@ int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *o
  * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
  * two failed nodes claim a name, the higher (epoch, id) is named as its owner, as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
- * claims of the failed alone, and each of its segments is cut against the index of the living.
+ * The list is made anew when claims or failures have changed and somebody asks, unless none of the names that
+ * changed is claimed by a failed node. An index over the claims of the failed alone is kept, and each of its
+ * segments is cut against the index of the living.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
@@ -13532,7 +13584,9 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
                           uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
-    *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
+    *l = (struct phx__names_lost){
+        .mem = mem, .names = names, .since = since, .ctx = ctx, .dead = { .mem = mem, .ids = names->ids }
+    };
 }
 
 PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
@@ -13541,26 +13595,49 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->told);
     lost_drop(l, &l->gone);
     lost_drop(l, &l->come);
+    phx__mem_put(l->mem, l->dead.at, l->dead.capacity * sizeof *l->dead.at);
+}
+
+/* Do the changes touch no name that a failed node claims? */
+static int lost_is_untouched(const struct phx__names_lost *l)
+{
+    const struct phx__names_changes *c = &l->names->changes;
+
+    if (l->stale || c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
+        return 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t k = phx__names_index_find(l->dead.at, sizeof *l->dead.at, l->dead.count, c->at[i].first);
+
+        if (k < l->dead.count && l->dead.at[k].first <= c->at[i].last)
+            return 0;
+    }
+    return 1;
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
 PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
-    int err;
+    int err = 0;
 
-    if (l->version == l->names->version)
+    if (l->version == l->names->version || lost_is_untouched(l)) {
+        l->version = l->names->version;
         return 0;
-    if ((err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1)) == 0)
-        err = lost_collect(l, &dead, &list);
-    phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
+    }
+    l->stale = 1; /* until all is done */
+    if (l->dead_version != l->names->dead_version)
+        err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
+    if (err == 0) {
+        l->dead_version = l->names->dead_version;
+        err = lost_collect(l, &l->dead, &list);
+    }
     if (err != 0) {
         lost_drop(l, &list);
         return err;
     }
     lost_drop(l, &l->now);
     l->now = list;
+    l->stale = 0;
     l->version = l->names->version;
     return 0;
 }
@@ -17305,9 +17382,10 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  *                             came back ----> GATED ---- all that was under way has ended
  *
  * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
- * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
- * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
- * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
+ * back; so the mailbox is GATED, and whatever follows waits. A mailbox with nothing queued asks for the owner
+ * at a send if the names have changed since, which costs a comparison. A change of names looks at the other
+ * mailboxes of the names that changed, or at all if these are more names, and at all names that wait for room
+ * in the store. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
@@ -17623,8 +17701,25 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
+/* Wakes as many who wait for the peer as there is room for, and one; the next run, if they leave room, others. */
+static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
+{
+    size_t waiting = peer->out.bytes + peer->boxes.bytes;
+    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    struct phx__waiter *one;
+
+    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
+        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
+            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    if (peer->waiters != NULL)
+        phx__ring_add(later, &peer->room_link);
+}
+
 void phx__post_box_run_rooms(struct phx__post *p)
 {
+    struct phx__ring later;
+
+    phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
         struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
 
@@ -17635,8 +17730,10 @@ void phx__post_box_run_rooms(struct phx__post *p)
                 break;
         }
         if (phx__post_box_credit(p, peer))
-            phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+            box_wake(p, peer, &later);
     }
+    while (!phx__ring_is_empty(&later))
+        phx__ring_add(&p->rooms, later.next);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
         phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }
@@ -17736,11 +17833,6 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
     return 0;
 }
 
-void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
-{
-    phx__post_store_drop(&p->store, b, b->last_returned);
-}
-
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
@@ -17801,6 +17893,7 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
         if (way->peer == NULL)
             return PHX_ENOMEM;
         way->waiters = &way->peer->waiters;
+        way->peer->wanted = size;
     } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
         way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
     }
@@ -18109,7 +18202,6 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
-    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -18120,10 +18212,34 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
+void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count)
+{
+    uint64_t left = p->store.count, n, size;
+    uint32_t i;
+
+    for (i = 0; i < count && (size = ranges[i].last - ranges[i].first) < left; i++)
+        left -= size + 1;
+    if (i < count) {
+        phx__post_box_names(p); /* there are more names than mailboxes */
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        for (n = 0; n <= ranges[i].last - ranges[i].first; n++) {
+            struct phx__box *b = phx__post_store_find(&p->store, ranges[i].first + n);
+
+            if (b != NULL && b->head != NULL)
+                phx__post_box_route(p, b);
+        }
+    }
+    box_retry(p);
+    box_sort_waiters(p, &p->waiting.room);
+    box_sort_waiters(p, &p->waiting.owner);
+}
+
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
  * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
 PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
-                          int emitted, int back, int again, int failure)
+                                    int emitted, int back, int again, int failure)
 {
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
 
@@ -18201,7 +18317,7 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
-    phx__post_box_names(p);
+    box_look_again(p); /* once for all that failed in this step */
 }
 
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
@@ -18282,21 +18398,50 @@ struct multicast_members {
     struct phx__map seen; /* owner -> the range, from 1, for which it has a member */
 };
 
-/* The members of one range, the number-th. */
+static int multicast_add(struct phx__post *p, struct multicast_members *m, uint64_t name)
+{
+    if (phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+        return PHX_ENOMEM;
+    m->at[m->count++] = name;
+    return 0;
+}
+
+/* The members of a range, or of what is left of it, that have no name before it. */
+static int multicast_nodes(struct phx__post *p, struct multicast_members *m, const struct phx_range *r,
+                           uint32_t number)
+{
+    struct phx_range part;
+    int got;
+
+    for (uint32_t node = 0; node < p->ids->size; node++) {
+        if (phx__map_get(&m->seen, node) == number)
+            continue;
+        got = p->ops.held(p->ops.ctx, node, r, &part);
+        if (got < 0 || (got && multicast_add(p, m, part.first) != 0))
+            return PHX_ENOMEM;
+    }
+    return 0;
+}
+
+/* The members of one range, the number-th. Name by name; a range of more parts than there are nodes, node by
+ * node. */
 static int multicast_range(struct phx__post *p, struct multicast_members *m, struct phx_range r,
                            uint32_t number)
 {
     uint64_t name = r.first, last;
-    uint32_t owner;
+    uint32_t owner, parts = 0;
+    int single = r.first == r.last;
 
     for (;; name = last + 1) {
+        r.first = name;
+        if (parts++ > p->ids->size)
+            return multicast_nodes(p, m, &r, number);
         if (p->ops.segment(p->ops.ctx, name, &owner, &last) != 0)
             return PHX_ENOMEM;
-        if (owner == PHX__NONE ? r.first == r.last : phx__map_get(&m->seen, owner) != number) {
+        if (owner == PHX__NONE ? single : phx__map_get(&m->seen, owner) != number) {
             if ((owner != PHX__NONE && phx__map_put(&m->seen, owner, number) != 0)
-                || phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+                || multicast_add(p, m, name) != 0)
                 return PHX_ENOMEM;
-            m->at[m->count++] = name;
         }
         if (last >= r.last)
             return 0;
@@ -19131,8 +19276,10 @@ PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out 
         err = phx__post_box_take_back(p, &one, reason);
         n += err == 0;
     } while (err == 0 && phx__post_flow_message_next(&m));
-    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from))
-        phx__post_box_undo_back(p, phx__post_store_find(&p->store, from.to));
+    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from)) {
+        one.box = phx__post_store_find(&p->store, from.to);
+        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
+    }
     o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
     return err;
 }
@@ -22978,6 +23125,11 @@ static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last
     return err;
 }
 
+static int wiring_has(phx *p, uint32_t node, const struct phx_range *range, struct phx_range *out)
+{
+    return phx__names_held(&p->names, node, range, UINT64_MAX, out);
+}
+
 static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
 {
     uint32_t next = phx__route_next(&p->route, node);
@@ -23087,6 +23239,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     if (p->leave.closing || p->step.free_later)
         return 0;
     phx__node_frames_charge_names(p);
+    p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -23266,7 +23419,8 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
+                                  wiring_has };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -23615,7 +23769,7 @@ static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
-    p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
+    p->post.boxes.look_again |= p->news.owner_late;
     p->news.card_late = p->news.owner_late = 0;
     for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
@@ -23650,7 +23804,12 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post);
+        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
+            phx__post_box_names(&p->post);
+        else
+            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        p->lost.stale |= p->lost.version != p->names.version;
+        p->names.changes.count = 0;
     }
     step_renew_card(p);
 }
@@ -24759,7 +24918,10 @@ int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
     int err = api_check(p, 1, first <= last);
 
-    return err != 0 ? err : api_card_changed(p, phx__names_assume(&p->names, first, last));
+    if (err != 0)
+        return err;
+    p->names.keep = p->handover.count > 0;
+    return api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)

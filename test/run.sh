@@ -597,6 +597,9 @@ if [ -s "$work/queue" ]; then
     stage 'the simulated world' "$jobs"
 fi
 
+add 'cliffs' 'limit sh test/bench/cliffs/run.sh small'
+stage 'what one change costs' 1
+
 # One at a time: these measure time and use ports.
 for f in test/real/*.sh; do
     [ -e "$f" ] && add "real $(basename "$f" .sh)" "real $f"

@@ -9,8 +9,9 @@
  * name that was released, or whose holder said goodbye, is in nobody's claims and so is free, not lost. Where
  * two failed nodes claim a name, the higher (epoch, id) is named as its owner, as among the living.
  *
- * The list is made anew when claims or failures have changed and somebody asks. An index is built over the
- * claims of the failed alone, and each of its segments is cut against the index of the living.
+ * The list is made anew when claims or failures have changed and somebody asks, unless none of the names that
+ * changed is claimed by a failed node. An index over the claims of the failed alone is kept, and each of its
+ * segments is cut against the index of the living.
  *
  * News is the difference between two such lists, by name and not by owner: when a second failed node turns
  * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
@@ -100,7 +101,9 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
 void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struct phx__names *names,
                           uint64_t (*since)(phx *p, uint32_t node), phx *ctx)
 {
-    *l = (struct phx__names_lost){ .mem = mem, .names = names, .since = since, .ctx = ctx };
+    *l = (struct phx__names_lost){
+        .mem = mem, .names = names, .since = since, .ctx = ctx, .dead = { .mem = mem, .ids = names->ids }
+    };
 }
 
 PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
@@ -109,20 +112,41 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->told);
     lost_drop(l, &l->gone);
     lost_drop(l, &l->come);
+    phx__mem_put(l->mem, l->dead.at, l->dead.capacity * sizeof *l->dead.at);
+}
+
+/* Do the changes touch no name that a failed node claims? */
+static int lost_is_untouched(const struct phx__names_lost *l)
+{
+    const struct phx__names_changes *c = &l->names->changes;
+
+    if (c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
+        return 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t k = phx__names_index_find(l->dead.at, sizeof *l->dead.at, l->dead.count, c->at[i].first);
+
+        if (k < l->dead.count && l->dead.at[k].first <= c->at[i].last)
+            return 0;
+    }
+    return 1;
 }
 
 /* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
 PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    struct phx__names_index dead = { l->mem, l->names->ids, NULL, 0, 0, 0 };
-    int err;
+    int err = 0;
 
-    if (l->version == l->names->version)
+    if (l->version == l->names->version || lost_is_untouched(l)) {
+        l->version = l->names->version;
         return 0;
-    if ((err = phx__names_index_build(&dead, l->names->of, l->names->capacity, 1)) == 0)
-        err = lost_collect(l, &dead, &list);
-    phx__mem_put(l->mem, dead.at, dead.capacity * sizeof *dead.at);
+    }
+    if (l->dead_version != l->names->dead_version)
+        err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
+    if (err == 0) {
+        l->dead_version = l->names->dead_version;
+        err = lost_collect(l, &l->dead, &list);
+    }
     if (err != 0) {
         lost_drop(l, &list);
         return err;

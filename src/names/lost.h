@@ -19,6 +19,8 @@ struct phx__names_lost {
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
     uint32_t taken;                         /* how many of the first of these that is not empty */
     uint64_t version;                       /* of the names */
+    struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
+    uint64_t dead_version;
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,

@@ -14,9 +14,9 @@
  * know whether a node is reachable, what is on its way to a name, how a card travels, or when.
  *
  * Epochs. A new claim gets one more than the highest epoch ever seen, from anybody (a Lamport clock), so
- * "assumed last, knowing of the other" always wins. Parts that are held already keep their epoch: raising it
- * would tell every node about a change that is none. One consequence: adjacent ranges assumed one by one
- * differ in epoch and stay separate claims.
+ * "assumed last, knowing of the other" always wins. Own claims that it meets or touches get its epoch, too,
+ * and are one claim with it: names assumed one by one are one range in the card. But none is raised while
+ * names are handed over (`keep`): the heir takes what is held by an old epoch.
  *
  * Honest nodes come near neither the upper half of the epochs nor 2^40 above what they have heard of: a
  * million claims a second take twelve days. A claim there is a lie, or outbids one, or this node is new. It
@@ -159,19 +159,31 @@ static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32
     }
 }
 
-/* Joins own neighbours of the same epoch. */
-static void names_join(struct phx__names_of *own)
+/* Joins neighbours of the same epoch among the own claims from..to - 1. */
+static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
 {
-    uint32_t i, out = 0;
+    uint32_t i, out = from;
 
-    for (i = 1; i < own->count; i++) {
+    for (i = from + 1; i < to; i++) {
         struct phx__claim *end = &own->at[out];
         if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
             end->last = own->at[i].last;
         else
             own->at[++out] = own->at[i];
     }
-    own->count = out + 1;
+    if (++out == to)
+        return;
+    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
+    own->count -= to - out;
+}
+
+/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
+static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++)
+        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
+            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
+            own->at[i].epoch = want->epoch;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -209,20 +221,29 @@ static void names_decode(const struct phx__card *card, uint32_t i, struct phx__c
     out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
 }
 
-/* Cards come again for other reasons than names, such as a new address. */
-static int names_is_same(const struct phx__names *n, uint32_t node, const struct phx__card *card,
-                         uint32_t count)
+static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
-    struct phx__claim c;
+    struct phx__names_changes *c = &n->changes;
 
-    if ((node < n->capacity ? n->of[node].count : 0) != count)
-        return 0;
-    for (uint32_t i = 0; i < count; i++) {
-        names_decode(card, i, &c);
-        if (memcmp(&n->of[node].at[i], &c, sizeof c) != 0)
-            return 0;
+    if (c->count < PHX__COUNT(c->at))
+        c->at[c->count] = (struct phx_range){ first, last };
+    c->count += c->count <= PHX__COUNT(c->at);
+}
+
+/* The claims that are in one of the two only. */
+static void names_differ(struct phx__names *n, const struct phx__names_of *a, const struct phx__names_of *b)
+{
+    for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
+        const struct phx__claim *c;
+
+        if (i < a->count && k < b->count && memcmp(&a->at[i], &b->at[k], sizeof *a->at) == 0) {
+            i++;
+            k++;
+            continue;
+        }
+        c = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first) ? &a->at[i++] : &b->at[k++];
+        names_change(n, c->first, c->last);
     }
-    return 1;
 }
 
 /* Takes over the memory of new. */
@@ -230,6 +251,8 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
+    names_differ(n, of, new);
+    n->dead_version += of->dead;
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
     n->version++;
@@ -256,7 +279,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
-    uint32_t i, gaps;
+    uint32_t i, j, gaps;
 
     if (first > last)
         return PHX_ERANGE;
@@ -272,9 +295,15 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
-    names_fill(own, i, names_past(own, i, last), gaps, want);
-    if (want.epoch != n->epoch_max) /* else the new claims have an epoch of their own */
-        names_join(own);
+    j = names_past(own, i, last);
+    names_fill(own, i, j, gaps, want);
+    j += gaps;
+    j += j < own->count;
+    i -= i > 0;
+    if (want.epoch == n->epoch_max && !n->keep)
+        names_raise(own, &want, i, j);
+    names_join(own, i, j);
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -311,6 +340,7 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         end.first = last + 1;
         own->at[keep - 1] = end;
     }
+    names_change(n, first, last);
     n->version++;
     return 1;
 }
@@ -322,8 +352,6 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
-    if (names_is_same(n, node, card, count))
-        return 0; /* ours never lose against what is known, so there is nothing to contest */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
@@ -332,6 +360,12 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     for (i = 0; i < count; i++)
         names_decode(card, i, &theirs.at[i]);
     theirs.dead = n->of[node].dead;
+    /* Cards come again for other reasons than names: ours never lose against what is known. */
+    if (count == n->of[node].count
+        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
+        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
+        return 0;
+    }
     changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
     if (changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
@@ -345,6 +379,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
 
 int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
+    const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
 
     PHX_ASSERT(node != PHX__SELF);
@@ -355,7 +390,9 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    n->version++;
+    names_differ(n, &n->of[node], &none);
+    n->version += n->of[node].count > 0;
+    n->dead_version++;
     return changed;
 }
 
@@ -374,6 +411,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     of->trimmed = 1;
     phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
     n->version++;
+    n->dead_version++;
 }
 
 void phx__names_forget(struct phx__names *n, uint32_t node)

@@ -8,6 +8,11 @@ struct phx__names_conflict {
     struct phx_range range;
     struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
+/* Names whose owner may be another one since the caller, and lost.h, have looked and count was set to 0. */
+struct phx__names_changes {
+    struct phx_range at[64];
+    uint32_t count; /* one more than there is room for: any name */
+};
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -16,10 +21,13 @@ struct phx__names {
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
+    uint64_t dead_version; /* grows with each change of a claim of the failed */
+    struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
     uint32_t conflict_count, conflict_taken, conflict_capacity;
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
+    int keep;           /* own claims keep their epochs */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);

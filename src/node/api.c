@@ -432,7 +432,10 @@ int phx_assume(phx *p, uint64_t first, uint64_t last)
 {
     int err = api_check(p, 1, first <= last);
 
-    return err != 0 ? err : api_card_changed(p, phx__names_assume(&p->names, first, last));
+    if (err != 0)
+        return err;
+    p->names.keep = p->handover.count > 0;
+    return api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
 
 int phx_release(phx *p, uint64_t first, uint64_t last)

@@ -307,7 +307,7 @@ static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
-    p->news.names_version -= p->news.owner_late != 0; /* so that post looks at its mailboxes again */
+    p->post.boxes.look_again |= p->news.owner_late;
     p->news.card_late = p->news.owner_late = 0;
     for (uint32_t node = 1; node < p->ids.size; node++) {
         int failed = phx__detect_state(&p->detect, node, NULL) == PHX_NODE_FAILED;
@@ -342,7 +342,12 @@ static void step_settle(phx *p)
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
         phx__node_handover_names(&p->handover, p->now);
-        phx__post_box_names(&p->post);
+        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
+            phx__post_box_names(&p->post);
+        else
+            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        if (p->lost.version == p->names.version)
+            p->names.changes.count = 0;
     }
     step_renew_card(p);
 }

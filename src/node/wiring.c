@@ -91,6 +91,11 @@ static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last
     return err;
 }
 
+static int wiring_has(phx *p, uint32_t node, const struct phx_range *range, struct phx_range *out)
+{
+    return phx__names_held(&p->names, node, range, UINT64_MAX, out);
+}
+
 static uint32_t wiring_next(phx *p, uint32_t node, uint32_t *generation)
 {
     uint32_t next = phx__route_next(&p->route, node);
@@ -200,6 +205,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     if (p->leave.closing || p->step.free_later)
         return 0;
     phx__node_frames_charge_names(p);
+    p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
                   range->last, phx_id_text(giver, id),
@@ -379,7 +385,8 @@ static int wiring_open_rooms(phx *p)
                                   phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
-                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads };
+                                  wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
+                                  wiring_has };
     int err;
 
     phx__node_frames_route_ops(p, &route);

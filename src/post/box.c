@@ -23,9 +23,10 @@
  *                             came back ----> GATED ---- all that was under way has ended
  *
  * While a message to the name is in the flow to a former owner, nobody knows whether it is delivered or comes
- * back; so the mailbox is GATED, and whatever follows waits. A send asks for the owner if the names have
- * changed since the last time, which costs a comparison; so no change of names searches for mailboxes with
- * nothing queued. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
+ * back; so the mailbox is GATED, and whatever follows waits. A mailbox with nothing queued asks for the owner
+ * at a send if the names have changed since, which costs a comparison. A change of names looks at the other
+ * mailboxes of the names that changed, or at all if these are more names, and at all names that wait for room
+ * in the store. A REFUSED mailbox tries again after 50 ms, then twice that, up to a second.
  *
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
@@ -222,31 +223,6 @@ static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__
     phx__post_store_drop(&p->store, b, q); /* the outcome holds the host's memory */
 }
 
-/* The bit of message.tried for a life; all of them if none is left. */
-static unsigned box_note_life(struct phx__box *b, uint64_t life)
-{
-    uint32_t i;
-
-    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
-        continue;
-    if (i == PHX__BOX_LIVES)
-        return PHX__BOX_ALL_LIVES;
-    b->lives[i] = life;
-    b->life_count += i == b->life_count;
-    return 1u << i;
-}
-
-/* May the node that it would go to have delivered it already? */
-static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
-{
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
-    for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == b->peer->life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
-}
-
 /* A mailbox could not be moved: routes all of them again. */
 static void box_look_again(struct phx__post *p)
 {
@@ -259,7 +235,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
-        if (box_was_tried(b, b->head)) {
+        if (phx__post_store_was_tried(b, b->head, b->peer->life)) {
             box_end_queued(p, b, b->head, PHX_EFAILED);
             box_check_room(p, b->peer);
             continue;
@@ -341,8 +317,25 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
+/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
+static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
+{
+    size_t waiting = peer->out.bytes + peer->boxes.bytes;
+    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    struct phx__waiter *one;
+
+    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
+        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
+            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    if (peer->waiters != NULL)
+        phx__ring_add(later, &peer->room_link);
+}
+
 void phx__post_box_run_rooms(struct phx__post *p)
 {
+    struct phx__ring later;
+
+    phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
         struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
 
@@ -353,8 +346,10 @@ void phx__post_box_run_rooms(struct phx__post *p)
                 break;
         }
         if (phx__post_box_credit(p, peer))
-            phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+            box_wake(p, peer, &later);
     }
+    while (!phx__ring_is_empty(&later))
+        phx__ring_add(&p->rooms, later.next);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
         phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }
@@ -454,11 +449,6 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
     return 0;
 }
 
-void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b)
-{
-    phx__post_store_drop(&p->store, b, b->last_returned);
-}
-
 /* Queues a message in the mailbox, or in a new one for its name. 0 or PHX_ENOMEM. */
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
@@ -519,6 +509,7 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
         if (way->peer == NULL)
             return PHX_ENOMEM;
         way->waiters = &way->peer->waiters;
+        way->peer->wanted = size;
     } else if (way->state == PHX__BOX_HELD) { /* what is too large for the store waits for an owner */
         way->waiters = size > p->limits.hold_bytes ? &p->waiting.owner : &p->waiting.room;
     }
@@ -827,7 +818,6 @@ void phx__post_box_names(struct phx__post *p)
     uint32_t count = p->store.count, i;
 
     p->boxes.look_again = 0;
-    p->mem->looks += p->store.count;
     /* Those with nothing queued ask when something is sent. */
     for (i = 0; i < p->store.count; i++)
         if (p->store.boxes[i]->head != NULL)
@@ -838,15 +828,39 @@ void phx__post_box_names(struct phx__post *p)
     box_sort_waiters(p, &p->waiting.owner);
 }
 
+void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count)
+{
+    uint64_t left = p->store.count, n, size;
+    uint32_t i;
+
+    for (i = 0; i < count && (size = ranges[i].last - ranges[i].first) < left; i++)
+        left -= size + 1;
+    if (i < count) {
+        phx__post_box_names(p); /* there are more names than mailboxes */
+        return;
+    }
+    for (i = 0; i < count; i++) {
+        for (n = 0; n <= ranges[i].last - ranges[i].first; n++) {
+            struct phx__box *b = phx__post_store_find(&p->store, ranges[i].first + n);
+
+            if (b != NULL && b->head != NULL)
+                phx__post_box_route(p, b);
+        }
+    }
+    box_retry(p);
+    box_sort_waiters(p, &p->waiting.room);
+    box_sort_waiters(p, &p->waiting.owner);
+}
+
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
  * ends with `failure`. emitted: in whole; back: why it came back, or 0. */
 PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *peer, struct phx__message *m,
-                          int emitted, int back, int again, int failure)
+                                    int emitted, int back, int again, int failure)
 {
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
 
     if (emitted && back == 0)
-        m->tried |= box_note_life(m->box, peer->life);
+        m->tried |= phx__post_store_note_life(m->box, peer->life);
     if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
         result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
     if (result != 0) {
@@ -919,7 +933,7 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
-    phx__post_box_names(p);
+    box_look_again(p); /* once for all that failed in this step */
 }
 
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)

@@ -36,8 +36,6 @@ PHX_PRIVATE void phx__post_box_landed(struct phx__post *p, struct phx__box *b);
 PHX_PRIVATE void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason);
 /* Queues a message that came back, in its order. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason);
-/* The last of those that came back is not queued yet, after all. */
-PHX_PRIVATE void phx__post_box_undo_back(struct phx__post *p, struct phx__box *b);
 /* After all calls of the former three: mailboxes and waiters may have room. */
 PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer *peer);
 
@@ -45,8 +43,9 @@ PHX_PRIVATE void phx__post_box_ended(struct phx__post *p, struct phx__post_peer 
 PHX_PRIVATE void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg);
 /* 0 or PHX_ENOTFOUND; phx__post_run reports the outcome. */
 PHX_PRIVATE int phx__post_box_cancel(struct phx__post *p, uint64_t token);
-/* Owners of names changed: route all mailboxes again. */
+/* Owners of names changed: routes all mailboxes again; those of names in these ranges. */
 PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
+PHX_PRIVATE void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count);
 /* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: nothing was tried there. */

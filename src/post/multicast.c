@@ -16,21 +16,50 @@ struct multicast_members {
     struct phx__map seen; /* owner -> the range, from 1, for which it has a member */
 };
 
-/* The members of one range, the number-th. */
+static int multicast_add(struct phx__post *p, struct multicast_members *m, uint64_t name)
+{
+    if (phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+        return PHX_ENOMEM;
+    m->at[m->count++] = name;
+    return 0;
+}
+
+/* The members of a range, or of what is left of it, that have no name before it. */
+static int multicast_nodes(struct phx__post *p, struct multicast_members *m, const struct phx_range *r,
+                           uint32_t number)
+{
+    struct phx_range part;
+    int got;
+
+    for (uint32_t node = 0; node < p->ids->size; node++) {
+        if (phx__map_get(&m->seen, node) == number)
+            continue;
+        got = p->ops.held(p->ops.ctx, node, r, &part);
+        if (got < 0 || (got && multicast_add(p, m, part.first) != 0))
+            return PHX_ENOMEM;
+    }
+    return 0;
+}
+
+/* The members of one range, the number-th. Name by name; a range of more parts than there are nodes, node by
+ * node. */
 static int multicast_range(struct phx__post *p, struct multicast_members *m, struct phx_range r,
                            uint32_t number)
 {
     uint64_t name = r.first, last;
-    uint32_t owner;
+    uint32_t owner, parts = 0;
+    int single = r.first == r.last;
 
     for (;; name = last + 1) {
+        r.first = name;
+        if (parts++ > p->ids->size)
+            return multicast_nodes(p, m, &r, number);
         if (p->ops.segment(p->ops.ctx, name, &owner, &last) != 0)
             return PHX_ENOMEM;
-        if (owner == PHX__NONE ? r.first == r.last : phx__map_get(&m->seen, owner) != number) {
+        if (owner == PHX__NONE ? single : phx__map_get(&m->seen, owner) != number) {
             if ((owner != PHX__NONE && phx__map_put(&m->seen, owner, number) != 0)
-                || phx__mem_grow(p->mem, &m->at, &m->capacity, m->count + 1, sizeof *m->at) != 0)
+                || multicast_add(p, m, name) != 0)
                 return PHX_ENOMEM;
-            m->at[m->count++] = name;
         }
         if (last >= r.last)
             return 0;

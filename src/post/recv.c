@@ -717,8 +717,10 @@ PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out 
         err = phx__post_box_take_back(p, &one, reason);
         n += err == 0;
     } while (err == 0 && phx__post_flow_message_next(&m));
-    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from))
-        phx__post_box_undo_back(p, phx__post_store_find(&p->store, from.to));
+    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from)) {
+        one.box = phx__post_store_find(&p->store, from.to);
+        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
+    }
     o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
     return err;
 }

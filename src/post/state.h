@@ -44,6 +44,8 @@ struct phx__post_ops {
     uint32_t (*calls)(phx *ctx, int share);
     /* Does that link of the neighbour still stand, and lead to node? */
     int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
+    /* The first part of the range that the node has: 1 and *out, 0, or PHX_ENOMEM. */
+    int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -105,6 +107,7 @@ struct phx__post_peer {
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
     struct phx__waiter *waiters;
+    size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
     uint64_t idle_at;

@@ -203,6 +203,29 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     store_count(s, b, q, 0);
 }
 
+unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL_LIVES;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q, uint64_t life)
+{
+    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
+        return q->message.tried != 0;
+    for (uint32_t i = 0; i < b->life_count; i++)
+        if (b->lives[i] == life)
+            return (q->message.tried >> i & 1u) != 0;
+    return 0;
+}
+
 /* ---- Multicasts */
 
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)

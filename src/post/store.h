@@ -102,6 +102,11 @@ PHX_PRIVATE void phx__post_store_note(struct phx__post_store *s, struct phx__que
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);
 
+/* The bit of message.tried for a life; all of them if none is left. */
+PHX_PRIVATE unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life);
+/* May a node of this life have delivered it already? */
+PHX_PRIVATE int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q,
+                                          uint64_t life);
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */

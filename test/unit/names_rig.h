@@ -45,6 +45,7 @@ static inline void rig_init(struct rig *r, uint32_t nodes, const uint32_t *ranks
         check(phx__id_add(&r->ids, &id, &index) == 0 && index == i, "id %u", i);
     }
     phx__names_init(&r->names, &r->mem, &r->ids);
+    r->names.keep = 1; /* as the models do; test_joined has the other rule */
 }
 
 static inline int rig_free(struct rig *r)

@@ -425,6 +425,16 @@ static inline int op_segment(phx *ctx, uint64_t name, uint32_t *owner, uint64_t 
     return 0;
 }
 
+static inline int op_held(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out)
+{
+    uint64_t name = range->first;
+
+    while (name < NAMES && name <= range->last && op_owner(ctx, name) != node)
+        name++;
+    out->first = out->last = name;
+    return name < NAMES && name <= range->last;
+}
+
 static inline void op_member(phx *ctx, uint64_t token, uint64_t to, int result, size_t left)
 {
     struct node *n = (void *)ctx;
@@ -581,6 +591,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.writable = op_writable;
     ops.wants = op_wants;
     ops.segment = op_segment;
+    ops.held = op_held;
     ops.member = op_member;
     ops.begin = op_begin;
     ops.abandon = op_abandon;

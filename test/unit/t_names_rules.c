@@ -371,8 +371,56 @@ static void test_held(void)
     ok(rig_free(&r), "memory comes back");
 }
 
+static void test_joined(void)
+{
+    /* Goal: names assumed one by one become one claim, in any order; what they do not touch keeps its epoch,
+     * and what is won or lost does not depend on it. Method: by hand, then a thousand names at random. */
+    char own[400], lost[400];
+    struct phx__claim theirs = { 35, 36, 20 };
+    uint32_t i, most = 0;
+    struct rig r;
+
+    rig_init(&r, 4, ranks);
+    r.names.keep = 0;
+    (void)phx__names_assume(&r.names, 10, 19);
+    (void)phx__names_assume(&r.names, 30, 39);
+    (void)phx__names_assume(&r.names, 20, 20);
+    print_own(&r, own);
+    ok(strcmp(own, "10-20@3 30-39@2") == 0, "what a new name touches is one claim with it: %s", own);
+    (void)phx__names_assume(&r.names, 15, 29);
+    print_own(&r, own);
+    ok(strcmp(own, "10-39@4") == 0, "and what it meets, on both sides: %s", own);
+    (void)phx__names_assume(&r.names, 0, 0);
+    (void)phx__names_assume(&r.names, UINT64_MAX, UINT64_MAX);
+    (void)phx__names_release(&r.names, 12, 12);
+    (void)phx__names_assume(&r.names, 12, 12);
+    print_own(&r, own);
+    ok(strcmp(own, "0-0@5 10-39@7 M-M@6") == 0, "released and assumed again: %s", own);
+    check(set(&r, 1, 0, &theirs, 1) == 1, "some are lost");
+    print_lost(&r, lost);
+    (void)phx__names_assume(&r.names, 40, 40);
+    print_own(&r, own);
+    ok(strcmp(lost, "35-36>1") == 0 && strcmp(own, "0-0@5 10-34@7 37-40@21 M-M@6") == 0,
+       "a conflict is one as before: %s, %s", lost, own);
+    r.names.keep = 1;
+    (void)phx__names_assume(&r.names, 41, 41);
+    print_own(&r, own);
+    ok(strcmp(own, "0-0@5 10-34@7 37-40@21 41-41@22 M-M@6") == 0, "while names are handed over: %s", own);
+    check(rig_free(&r), "freed");
+
+    rig_init(&r, 4, ranks);
+    r.names.keep = 0;
+    for (i = 0; i < 1000; i++) {
+        check(phx__names_assume(&r.names, i * 617 % 1000, i * 617 % 1000) == 1, "new");
+        most = own_count(&r) > most ? own_count(&r) : most;
+    }
+    ok(own_count(&r) == 1 && most > 40 && r.names.of[PHX__SELF].at[0].last == 999, "a thousand are one");
+    ok(rig_free(&r), "memory comes back");
+}
+
 int main(void)
 {
+    test_joined();
     test_scripts();
     test_version();
     test_limit();

@@ -137,7 +137,7 @@ void net_config(struct phx_config *cfg)
 struct spot *net_add(struct net *n, struct phx_config *cfg, int listens)
 {
     struct spot *s = &n->spots[n->count];
-    struct world_app app = { s, spot_step, spot_deadline };
+    struct world_app app = { .state = s, .step = spot_step, .deadline = spot_deadline };
     struct phx_address a;
     char text[PHX_ADDRESS_TEXT];
 
