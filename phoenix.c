@@ -1893,7 +1893,7 @@ struct phx__names_conflict {
     struct phx_range range;
     struct phx_id winner; /* which may be forgotten by the time that this is told */
 };
-/* Names whose owner may be another one; who was told sets count to 0. */
+/* Names whose owner may be another one since the caller, and lost.h, have looked and count was set to 0. */
 struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
@@ -1972,7 +1972,6 @@ struct phx__names_lost {
     uint64_t version;                       /* of the names */
     struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
     uint64_t dead_version;
-    int stale; /* names.changes does not have all since version */
 };
 PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem,
                                       struct phx__names *names,
@@ -2837,6 +2836,11 @@ PHX_PRIVATE void phx__post_store_note(struct phx__post_store *s, struct phx__que
 PHX_PRIVATE void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
                                               struct phx__message *m);
 
+/* The bit of message.tried for a life; all of them if none is left. */
+PHX_PRIVATE unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life);
+/* May a node of this life have delivered it already? */
+PHX_PRIVATE int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q,
+                                          uint64_t life);
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
@@ -13603,7 +13607,7 @@ static int lost_is_untouched(const struct phx__names_lost *l)
 {
     const struct phx__names_changes *c = &l->names->changes;
 
-    if (l->stale || c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
+    if (c->count > PHX__COUNT(c->at) || l->dead_version != l->names->dead_version)
         return 0;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t k = phx__names_index_find(l->dead.at, sizeof *l->dead.at, l->dead.count, c->at[i].first);
@@ -13624,7 +13628,6 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
         l->version = l->names->version;
         return 0;
     }
-    l->stale = 1; /* until all is done */
     if (l->dead_version != l->names->dead_version)
         err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
     if (err == 0) {
@@ -13637,7 +13640,6 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     lost_drop(l, &l->now);
     l->now = list;
-    l->stale = 0;
     l->version = l->names->version;
     return 0;
 }
@@ -16460,6 +16462,29 @@ void phx__post_store_take_message(struct phx__post_store *s, struct phx__box *b,
     store_count(s, b, q, 0);
 }
 
+unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
+        continue;
+    if (i == PHX__BOX_LIVES)
+        return PHX__BOX_ALL_LIVES;
+    b->lives[i] = life;
+    b->life_count += i == b->life_count;
+    return 1u << i;
+}
+
+int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q, uint64_t life)
+{
+    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
+        return q->message.tried != 0;
+    for (uint32_t i = 0; i < b->life_count; i++)
+        if (b->lives[i] == life)
+            return (q->message.tried >> i & 1u) != 0;
+    return 0;
+}
+
 /* ---- Multicasts */
 
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
@@ -17582,31 +17607,6 @@ static void box_end_queued(struct phx__post *p, struct phx__box *b, struct phx__
     phx__post_store_drop(&p->store, b, q); /* the outcome holds the host's memory */
 }
 
-/* The bit of message.tried for a life; all of them if none is left. */
-static unsigned box_note_life(struct phx__box *b, uint64_t life)
-{
-    uint32_t i;
-
-    for (i = 0; i < b->life_count && b->lives[i] != life; i++)
-        continue;
-    if (i == PHX__BOX_LIVES)
-        return PHX__BOX_ALL_LIVES;
-    b->lives[i] = life;
-    b->life_count += i == b->life_count;
-    return 1u << i;
-}
-
-/* May the node that it would go to have delivered it already? */
-static int box_was_tried(const struct phx__box *b, const struct phx__queued *q)
-{
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
-    for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == b->peer->life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
-}
-
 /* A mailbox could not be moved: routes all of them again. */
 static void box_look_again(struct phx__post *p)
 {
@@ -17619,7 +17619,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
 {
     b->version = *p->ops.version;
     while (b->head != NULL && box_flow_accepts(p, b->peer)) {
-        if (box_was_tried(b, b->head)) {
+        if (phx__post_store_was_tried(b, b->head, b->peer->life)) {
             box_end_queued(p, b, b->head, PHX_EFAILED);
             box_check_room(p, b->peer);
             continue;
@@ -17701,7 +17701,7 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for, and one; the next run, if they leave room, others. */
+/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
     size_t waiting = peer->out.bytes + peer->boxes.bytes;
@@ -18244,7 +18244,7 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     int result = back == (int)PHX__RETURN_LARGE ? PHX_ETOOBIG : failure;
 
     if (emitted && back == 0)
-        m->tried |= box_note_life(m->box, peer->life);
+        m->tried |= phx__post_store_note_life(m->box, peer->life);
     if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
         result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
     if (result != 0) {
@@ -22712,15 +22712,19 @@ static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
-/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
+ * a card says may be what it said two versions ago. */
 static uint32_t links_card_mark(const struct phx__dest *d)
 {
     struct phx__sha sha;
     uint8_t out[32];
+    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
+                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
 
     if (d->card == NULL)
         return 0;
     phx__sha_init(&sha);
+    phx__sha_add(&sha, version, sizeof version);
     phx__sha_add(&sha, d->card->at, d->card->size);
     phx__sha_end(&sha, out);
     return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
@@ -23808,8 +23812,8 @@ static void step_settle(phx *p)
             phx__post_box_names(&p->post);
         else
             phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
-        p->lost.stale |= p->lost.version != p->names.version;
-        p->names.changes.count = 0;
+        if (p->lost.version == p->names.version)
+            p->names.changes.count = 0;
     }
     step_renew_card(p);
 }
