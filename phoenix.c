@@ -5421,8 +5421,7 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
  *      v4      4   4 bytes     u16 port
  *      v6      6   16 bytes    u16 port
  *
- * No call here asks the system anything: inet_pton only reads. Printing is done here, since systems disagree
- * about "::" for a single group and about addresses that begin with zeroes. */
+ * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 /* include "base/addr.h" */
 
 #include <arpa/inet.h>
@@ -5432,7 +5431,6 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 #define ADDR_TLS 16
 
 /* ---- From text. The C library's character classes follow the locale; these do not. */
-
 static int addr_is_decimal(char c)
 {
     return c >= '0' && c <= '9';
@@ -5586,53 +5584,32 @@ PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 }
 
 /* ---- To text. A writer over the caller's array keeps the bounds. */
-
 static void addr_put_text(struct phx__writer *w, const char *s)
 {
     phx__buf_put_bytes(w, s, strlen(s));
 }
 
-/* Digits come lowest first, so they are laid down from the end. */
-PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_port(struct phx__writer *w, unsigned port)
 {
-    char text[8]; /* 65535 has five digits */
+    char text[8]; /* 65535 has five digits, which come lowest first */
     size_t at = sizeof text;
 
     do {
-        text[--at] = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value > 0);
+        text[--at] = (char)('0' + port % 10);
+        port /= 10;
+    } while (port > 0);
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_address *a)
 {
-    for (int i = 0; i < 4; i++) {
-        if (i > 0)
-            addr_put_text(w, ".");
-        addr_put_number(w, ip[i], 10);
-    }
-}
+    char text[INET6_ADDRSTRLEN];
+    int v6 = a->family == PHX_IPV6;
 
-static unsigned addr_group(const uint8_t ip[16], int i)
-{
-    return (unsigned)ip[2 * i] << 8 | ip[2 * i + 1];
-}
-
-/* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
-{
-    int i, run = 0, best = 8;
-
-    *length = 1;
-    for (i = 0; i < 8; i++) {
-        run = addr_group(ip, i) == 0 ? run + 1 : 0; /* ending at i */
-        if (run > *length) {
-            *length = run;
-            best = i + 1 - run;
-        }
-    }
-    return best;
+    addr_put_text(w, v6 ? "[" : "");
+    if (inet_ntop(v6 ? AF_INET6 : AF_INET, a->ip, text, sizeof text) != NULL)
+        addr_put_text(w, text);
+    addr_put_text(w, v6 ? "]:" : ":");
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
@@ -5641,27 +5618,6 @@ PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
-}
-
-PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
-{
-    int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
-
-    addr_put_text(w, mapped ? "[::ffff:" : "[");
-    if (mapped)
-        addr_put_v4(w, ip + 12);
-    while (i < 8) {
-        if (i == start) {
-            addr_put_text(w, "::");
-            i += length;
-        } else {
-            /* A "::" has brought its colon along for the group after it. */
-            if (i > 0 && i != start + length)
-                addr_put_text(w, ":");
-            addr_put_number(w, addr_group(ip, i++), 16);
-        }
-    }
-    addr_put_text(w, "]");
 }
 
 PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
@@ -5681,12 +5637,8 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     case PHX_IPV4:
     case PHX_IPV6:
         addr_put_text(&w, address->tls ? "tls://" : "tcp://");
-        if (address->family == PHX_IPV4)
-            addr_put_v4(&w, address->ip);
-        else
-            addr_put_v6(&w, address->ip);
-        addr_put_text(&w, ":");
-        addr_put_number(&w, address->port, 10);
+        addr_put_ip(&w, address);
+        addr_put_port(&w, address->port);
         break;
     default:
         addr_put_text(&w, "none");
@@ -5695,8 +5647,6 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     PHX_ASSERT(!w.bad); /* the longest is unix:// and 103 bytes: 111 of 120 */
     return out;
 }
-
-/* ---- Questions */
 
 /* The bytes of ip that count in this family. */
 static size_t addr_ip_size(const struct phx_address *a)
@@ -7456,10 +7406,7 @@ PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
 
     if (phx__os_wake_handle(os) < 0)
         return;
-    (void)limit;
-    (void)idle;
-    (void)every;
-    (void)probes;
+    (void)limit, (void)idle, (void)every, (void)probes;
 #ifdef TCP_USER_TIMEOUT
     setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif
@@ -13320,6 +13267,8 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
+    if (count == 0 && node >= n->capacity)
+        return 0; /* many nodes have no names, and take no room here */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
@@ -16703,8 +16652,6 @@ void phx__post_outcome_tell(struct phx__post *p)
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
-/* A better route is taken without waiting for acks over the former one, when that long none has come. */
-#define SCHED_DRAIN_MOST (4 * PHX__SECOND)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* What failed for lack of memory is tried again after this. */
@@ -17358,11 +17305,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
-        if (o->path.drains && o->path.asks && o->rto > SCHED_DRAIN_MOST)
+        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
+         * taken, though the former one may only be slow. */
+        if (peer->routed && o->path.drains)
             phx__post_flow_rewind(o);
+        else if (peer->routed && o->sent > o->base)
+            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)

@@ -20,8 +20,7 @@
  *      v4      4   4 bytes     u16 port
  *      v6      6   16 bytes    u16 port
  *
- * No call here asks the system anything: inet_pton only reads. Printing is done here, since systems disagree
- * about "::" for a single group and about addresses that begin with zeroes. */
+ * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 #include "base/addr.h"
 
 #include <arpa/inet.h>
@@ -31,7 +30,6 @@
 #define ADDR_TLS 16
 
 /* ---- From text. The C library's character classes follow the locale; these do not. */
-
 static int addr_is_decimal(char c)
 {
     return c >= '0' && c <= '9';
@@ -185,53 +183,32 @@ PHX__COLD int phx__addr_other(const char *text, struct phx_address *out)
 }
 
 /* ---- To text. A writer over the caller's array keeps the bounds. */
-
 static void addr_put_text(struct phx__writer *w, const char *s)
 {
     phx__buf_put_bytes(w, s, strlen(s));
 }
 
-/* Digits come lowest first, so they are laid down from the end. */
-PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned value, unsigned base)
+PHX__COLD static void addr_put_port(struct phx__writer *w, unsigned port)
 {
-    char text[8]; /* 65535 has five digits */
+    char text[8]; /* 65535 has five digits, which come lowest first */
     size_t at = sizeof text;
 
     do {
-        text[--at] = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value > 0);
+        text[--at] = (char)('0' + port % 10);
+        port /= 10;
+    } while (port > 0);
     phx__buf_put_bytes(w, text + at, sizeof text - at);
 }
 
-PHX__COLD static void addr_put_v4(struct phx__writer *w, const uint8_t ip[4])
+PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_address *a)
 {
-    for (int i = 0; i < 4; i++) {
-        if (i > 0)
-            addr_put_text(w, ".");
-        addr_put_number(w, ip[i], 10);
-    }
-}
+    char text[INET6_ADDRSTRLEN];
+    int v6 = a->family == PHX_IPV6;
 
-static unsigned addr_group(const uint8_t ip[16], int i)
-{
-    return (unsigned)ip[2 * i] << 8 | ip[2 * i + 1];
-}
-
-/* The start of the first longest run of zero groups, or 8: a single one is no run (RFC 5952, 4.2.2). */
-PHX__COLD static int addr_longest_run(const uint8_t ip[16], int *length)
-{
-    int i, run = 0, best = 8;
-
-    *length = 1;
-    for (i = 0; i < 8; i++) {
-        run = addr_group(ip, i) == 0 ? run + 1 : 0; /* ending at i */
-        if (run > *length) {
-            *length = run;
-            best = i + 1 - run;
-        }
-    }
-    return best;
+    addr_put_text(w, v6 ? "[" : "");
+    if (inet_ntop(v6 ? AF_INET6 : AF_INET, a->ip, text, sizeof text) != NULL)
+        addr_put_text(w, text);
+    addr_put_text(w, v6 ? "]:" : ":");
 }
 
 /* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
@@ -240,27 +217,6 @@ PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
     static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
     return memcmp(ip, prefix, sizeof prefix) == 0;
-}
-
-PHX__COLD static void addr_put_v6(struct phx__writer *w, const uint8_t ip[16])
-{
-    int mapped = addr_is_mapped(ip), length, start = addr_longest_run(ip, &length), i = mapped ? 8 : 0;
-
-    addr_put_text(w, mapped ? "[::ffff:" : "[");
-    if (mapped)
-        addr_put_v4(w, ip + 12);
-    while (i < 8) {
-        if (i == start) {
-            addr_put_text(w, "::");
-            i += length;
-        } else {
-            /* A "::" has brought its colon along for the group after it. */
-            if (i > 0 && i != start + length)
-                addr_put_text(w, ":");
-            addr_put_number(w, addr_group(ip, i++), 16);
-        }
-    }
-    addr_put_text(w, "]");
 }
 
 PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
@@ -280,12 +236,8 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     case PHX_IPV4:
     case PHX_IPV6:
         addr_put_text(&w, address->tls ? "tls://" : "tcp://");
-        if (address->family == PHX_IPV4)
-            addr_put_v4(&w, address->ip);
-        else
-            addr_put_v6(&w, address->ip);
-        addr_put_text(&w, ":");
-        addr_put_number(&w, address->port, 10);
+        addr_put_ip(&w, address);
+        addr_put_port(&w, address->port);
         break;
     default:
         addr_put_text(&w, "none");
@@ -294,8 +246,6 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     PHX_ASSERT(!w.bad); /* the longest is unix:// and 103 bytes: 111 of 120 */
     return out;
 }
-
-/* ---- Questions */
 
 /* The bytes of ip that count in this family. */
 static size_t addr_ip_size(const struct phx_address *a)

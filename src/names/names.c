@@ -352,6 +352,8 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
+    if (count == 0 && node >= n->capacity)
+        return 0; /* many nodes have no names, and take no room here */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)

@@ -259,10 +259,7 @@ PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
 
     if (phx__os_wake_handle(os) < 0)
         return;
-    (void)limit;
-    (void)idle;
-    (void)every;
-    (void)probes;
+    (void)limit, (void)idle, (void)every, (void)probes;
 #ifdef TCP_USER_TIMEOUT
     setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 #endif

@@ -57,8 +57,6 @@
 /* Blocks of transit queues grow from what a trickle needs to four of the largest frames. */
 #define SCHED_BLOCK_FIRST 8192u
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
-/* A better route is taken without waiting for acks over the former one, when that long none has come. */
-#define SCHED_DRAIN_MOST (4 * PHX__SECOND)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* What failed for lack of memory is tried again after this. */
@@ -712,11 +710,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
-        if (o->path.drains && o->path.asks && o->rto > SCHED_DRAIN_MOST)
+        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
+         * taken, though the former one may only be slow. */
+        if (peer->routed && o->path.drains)
             phx__post_flow_rewind(o);
+        else if (peer->routed && o->sent > o->base)
+            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)

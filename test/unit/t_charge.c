@@ -121,6 +121,7 @@ static void test_answers(void)
 {
     /* Goal: nobody has the table sent by an answer to what was never asked, or by questions without end.
      * Method: empty summaries, which say that the peer knows nothing; what waits to be written. */
+    struct pollfd writable = { -1, POLLOUT, POLLOUT };
     struct phx__link *l;
     struct known k;
     uint64_t units;
@@ -141,6 +142,8 @@ static void test_answers(void)
     ok(units >= 3 * MANY / 256 && units < 2000, "of three questions at once one counts: %lu units",
        (unsigned long)units);
     k.takes = SIZE_MAX;
+    writable.fd = l->handle; /* it was full */
+    phx_step(k.p, k.now, &writable, 1);
     known_steps(&k, 20);
     k.p->route.ops.summary(k.p->route.ops.ctx, l->peer, 0);
     put_summary(PHX__SUMMARY_REPLY);

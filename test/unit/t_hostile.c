@@ -415,7 +415,7 @@ static void test_log_hooks(void)
         begin_as(&n[0], &c, NULL);
         check(phx_join(n[0].p, "x://one") == 0 && phx_join(n[0].p, "x://two") == 0, "two hubs");
         await(stats(&n[0]).dials >= 20, PATIENCE);
-        ok(logged(&n[0], "x://one", "") == 1 && logged(&n[0], "x://two", "") == 1,
+        ok(logged(&n[0], "x://one", ", ") == 1 && logged(&n[0], "x://two", ", ") == 1,
            "%s: one line for each of two hubs", k ? "cfg.dial says no" : "streams that end");
         finish(&n[0]);
     }

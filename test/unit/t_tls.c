@@ -193,7 +193,7 @@ static void test_downgrade(void)
                "a TLS dialer at a plain listener: both say why");
     go_on(SECOND);
     ok(open_links(&n[0]) + open_links(&n[1]) + open_links(&n[2]) == 0, "there is no way down");
-    ok(logged(&n[0], "link", "") <= 2 && logged(&n[2], "link", "") <= 2,
+    ok(logged(&n[0], "link", ", ") <= 2 && logged(&n[2], "link", ", ") <= 2,
        "however often it is tried, promise 109");
     finish_all(n, 3);
 }

@@ -513,10 +513,11 @@ static void test_dump(void)
     text = dump_of(&n[0], PHX_DUMP_JSON);
     ok(json_is_good(text), "JSON, promise 113");
     ok(occurs(text, "\"incarnation\"") == phx_nodes(n[0].p, NULL, 0)
-           && occurs(text, "\"peer\"") == phx_links(n[0].p, NULL, 0), "all nodes, all links");
+           && occurs(text, "\"peer\"") == phx_links(n[0].p, NULL, 0) + phx_hubs(n[0].p, NULL, 0),
+       "all nodes, all links, all hubs");
     ok(occurs(text, "[\"18446744073709551000\",\"18446744073709551615\"]") == 1
            && occurs(text, "[\"500\",\"509\"]") == 1, "names, whole");
-    ok(occurs(text, "q\\\"b\\\\ \\u00c3\\u00a4\"") == 1, "an odd path, escaped");
+    ok(occurs(text, "q\\\"b\\\\ \\u00c3\\u00a4\"") == 2, "an odd path of a link and a hub, escaped");
     size = strlen(text);
     part = malloc(size + 1);
     for (i = 0; part != NULL && i <= size; i += 1 + i / 8) {
