@@ -229,7 +229,8 @@ END
         phxrun --ssh "$dir/ssh" --hosts "n1,$1,noise" -n 3 --start-timeout 10 "$dir/sleeper"
         is "$1" 1
         says "$1" "^phxrun: host $1: $2"
-        [ "$(grep -vc '^phxrun: starting: ' "$dir/err")" -eq 1 ] || die "$1: more than one line: $(cat "$dir/err")"
+        [ "$(grep -vc '^phxrun: starting: ' "$dir/err")" -eq 1 ] \
+            || die "$1: more than one line: $(cat "$dir/err")"
         [ "$1" = hangs ] || soon 5 nothing_left || die "$1: something is left"
     }
     bad refuses '.*Connection refused'
