@@ -91,7 +91,7 @@ int la_cargo_arrived(struct la_cargo *c, const char *self, const char *folder)
 
 /* ---- A staged file comes -------------------------------------------------------------------------- */
 
-static int cargo_read(unsigned char *out, size_t size)
+int la_cargo_read(unsigned char *out, size_t size)
 {
     while (size > 0) {
         ssize_t n = read(0, out, size);
@@ -127,7 +127,7 @@ static int cargo_store(int fd, uint64_t size)
 
     while (err == 0 && size > 0) {
         size_t n = size < CARGO_PIECE ? (size_t)size : CARGO_PIECE;
-        err = cargo_read(piece, n);
+        err = la_cargo_read(piece, n);
         if (err == 0)
             err = cargo_write(fd, piece, n);
         size -= n;
@@ -158,7 +158,7 @@ int la_cargo_take(struct la_cargo *c, struct la_procs *p, const struct la_job *j
 {
     unsigned char head[8];
     char path[LA_LITTER];
-    int fd, i, err = cargo_read(head, sizeof head);
+    int fd, i, err = la_cargo_read(head, sizeof head);
 
     for (i = 7; i >= 0; i--)
         c->stage_size = c->stage_size << 8 | head[i];

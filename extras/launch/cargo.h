@@ -24,6 +24,8 @@ void la_cargo_free(struct la_cargo *c);
 int la_cargo_open(struct la_cargo *c, const struct la_job *job, const char *self, char why[LA_TEXT]);
 /* An agent that --copy brought into this folder: keeps its own file open, removes both. 0, PHX_EIO. */
 int la_cargo_arrived(struct la_cargo *c, const char *self, const char *folder);
+/* So many bytes from descriptor 0, blocking: 0, or PHX_ERESET. */
+int la_cargo_read(unsigned char *out, size_t size);
 /* An agent's staged file, from descriptor 0, blocking: 8 bytes size and the bytes. 0, PHX_ERESET,
  * PHX_EPROTO, PHX_EIO, PHX_ENOMEM. */
 int la_cargo_take(struct la_cargo *c, struct la_procs *p, const struct la_job *job);

@@ -4,9 +4,9 @@
  * that is not caught ends who waits longer. */
 #define _POSIX_C_SOURCE 200809L
 #include "agent.h"
+#include "cargo.h"
 #include "step.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,20 +20,6 @@ static int step_complain(const char *what, int err)
 {
     fprintf(stderr, "phxrun: agent: %s: %s\n", what, phx_strerror(err));
     return 1;
-}
-
-static int step_take(unsigned char *out, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = read(0, out, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return PHX_ERESET;
-        out += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 static uint32_t step_u32(const unsigned char *in)
@@ -82,7 +68,7 @@ static int step_table(struct la_local *l, const uint32_t *above, uint32_t count)
 {
     unsigned char head[8], *table;
     size_t size;
-    int err = step_take(head, sizeof head);
+    int err = la_cargo_read(head, sizeof head);
 
     if (err != 0)
         return err;
@@ -92,7 +78,7 @@ static int step_table(struct la_local *l, const uint32_t *above, uint32_t count)
     table = (unsigned char *)malloc(size + 1);
     if (table == NULL)
         return PHX_ENOMEM;
-    err = step_take(table, size);
+    err = la_cargo_read(table, size);
     if (err == 0)
         err = la_local_table(l, above, count, table, size);
     free(table);

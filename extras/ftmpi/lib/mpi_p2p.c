@@ -44,8 +44,8 @@ int ftm_p2p_check(const char *call, struct ftm_order *o, const struct ftm_envelo
     return p2p_check_tag(call, o);
 }
 
-static struct ftm_envelope p2p_envelope(const void *buf, int count, MPI_Datatype type, int peer, int tag,
-                                        MPI_Comm comm)
+struct ftm_envelope ftm_p2p_envelope(const void *buf, int count, MPI_Datatype type, int peer, int tag,
+                                     MPI_Comm comm)
 {
     struct ftm_envelope v;
 
@@ -146,7 +146,7 @@ static int p2p_isend(const char *call, int mode, const struct ftm_envelope *v, M
 FTM_ALIAS(Send)
 int FTM_CALL(Send)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_send("MPI_Send", FTM_STANDARD, &v);
 }
@@ -154,7 +154,7 @@ int FTM_CALL(Send)(const void *buf, int count, MPI_Datatype datatype, int dest, 
 FTM_ALIAS(Ssend)
 int FTM_CALL(Ssend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_send("MPI_Ssend", FTM_SYNCHRONOUS, &v);
 }
@@ -162,7 +162,7 @@ int FTM_CALL(Ssend)(const void *buf, int count, MPI_Datatype datatype, int dest,
 FTM_ALIAS(Rsend)
 int FTM_CALL(Rsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_send("MPI_Rsend", FTM_READY, &v);
 }
@@ -170,7 +170,7 @@ int FTM_CALL(Rsend)(const void *buf, int count, MPI_Datatype datatype, int dest,
 FTM_ALIAS(Bsend)
 int FTM_CALL(Bsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_send("MPI_Bsend", FTM_BUFFERED, &v);
 }
@@ -179,7 +179,7 @@ FTM_ALIAS(Recv)
 int FTM_CALL(Recv)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Status *status)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, source, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, source, tag, comm);
     struct ftm_order o;
 
     o.kind = FTM_REQ_RECV;
@@ -191,7 +191,7 @@ FTM_ALIAS(Isend)
 int FTM_CALL(Isend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_isend("MPI_Isend", FTM_STANDARD, &v, request);
 }
@@ -200,7 +200,7 @@ FTM_ALIAS(Issend)
 int FTM_CALL(Issend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                      MPI_Request *request)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_isend("MPI_Issend", FTM_SYNCHRONOUS, &v, request);
 }
@@ -209,7 +209,7 @@ FTM_ALIAS(Irsend)
 int FTM_CALL(Irsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                      MPI_Request *request)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_isend("MPI_Irsend", FTM_READY, &v, request);
 }
@@ -218,7 +218,7 @@ FTM_ALIAS(Ibsend)
 int FTM_CALL(Ibsend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                      MPI_Request *request)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return p2p_isend("MPI_Ibsend", FTM_BUFFERED, &v, request);
 }
@@ -227,7 +227,7 @@ FTM_ALIAS(Irecv)
 int FTM_CALL(Irecv)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                     MPI_Request *request)
 {
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, source, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, source, tag, comm);
     struct ftm_order o;
 
     o.kind = FTM_REQ_RECV;
@@ -260,8 +260,8 @@ int FTM_CALL(Sendrecv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype
                        void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                        MPI_Comm comm, MPI_Status *status)
 {
-    struct ftm_envelope s = p2p_envelope(sendbuf, sendcount, sendtype, dest, sendtag, comm);
-    struct ftm_envelope v = p2p_envelope(recvbuf, recvcount, recvtype, source, recvtag, comm);
+    struct ftm_envelope s = ftm_p2p_envelope(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(recvbuf, recvcount, recvtype, source, recvtag, comm);
     struct ftm_order out, in;
     int rc;
 
@@ -279,8 +279,8 @@ FTM_ALIAS(Sendrecv_replace)
 int FTM_CALL(Sendrecv_replace)(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
                                int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    struct ftm_envelope s = p2p_envelope(buf, count, datatype, dest, sendtag, comm);
-    struct ftm_envelope v = p2p_envelope(buf, count, datatype, source, recvtag, comm);
+    struct ftm_envelope s = ftm_p2p_envelope(buf, count, datatype, dest, sendtag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, source, recvtag, comm);
     struct ftm_order out, in;
     struct ftm_pack pack;
     size_t bytes;
@@ -338,7 +338,7 @@ static int p2p_check_probe(const char *call, struct p2p_probe *p, const struct f
 FTM_ALIAS(Probe)
 int FTM_CALL(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    struct ftm_envelope v = p2p_envelope(NULL, 0, MPI_BYTE, source, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(NULL, 0, MPI_BYTE, source, tag, comm);
     struct p2p_probe p;
     int rc = p2p_check_probe("MPI_Probe", &p, &v);
 
@@ -354,7 +354,7 @@ int FTM_CALL(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status)
 FTM_ALIAS(Iprobe)
 int FTM_CALL(Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    struct ftm_envelope v = p2p_envelope(NULL, 0, MPI_BYTE, source, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(NULL, 0, MPI_BYTE, source, tag, comm);
     struct p2p_probe p;
     int rc = p2p_check_probe("MPI_Iprobe", &p, &v);
 

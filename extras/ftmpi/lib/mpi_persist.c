@@ -23,25 +23,11 @@ static int persist_make(const char *call, int kind, int mode, const struct ftm_e
     return ftm_p2p_hand(call, r, request);
 }
 
-static struct ftm_envelope persist_envelope(const void *buf, int count, MPI_Datatype type, int peer, int tag,
-                                            MPI_Comm comm)
-{
-    struct ftm_envelope v;
-
-    v.buf = buf;
-    v.count = count;
-    v.type = type;
-    v.peer = peer;
-    v.tag = tag;
-    v.comm = comm;
-    return v;
-}
-
 FTM_ALIAS(Send_init)
 int FTM_CALL(Send_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                         MPI_Request *request)
 {
-    struct ftm_envelope v = persist_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return persist_make("MPI_Send_init", FTM_REQ_SEND, FTM_STANDARD, &v, request);
 }
@@ -50,7 +36,7 @@ FTM_ALIAS(Bsend_init)
 int FTM_CALL(Bsend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          MPI_Request *request)
 {
-    struct ftm_envelope v = persist_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return persist_make("MPI_Bsend_init", FTM_REQ_SEND, FTM_BUFFERED, &v, request);
 }
@@ -59,7 +45,7 @@ FTM_ALIAS(Ssend_init)
 int FTM_CALL(Ssend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          MPI_Request *request)
 {
-    struct ftm_envelope v = persist_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return persist_make("MPI_Ssend_init", FTM_REQ_SEND, FTM_SYNCHRONOUS, &v, request);
 }
@@ -68,7 +54,7 @@ FTM_ALIAS(Rsend_init)
 int FTM_CALL(Rsend_init)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          MPI_Request *request)
 {
-    struct ftm_envelope v = persist_envelope(buf, count, datatype, dest, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, dest, tag, comm);
 
     return persist_make("MPI_Rsend_init", FTM_REQ_SEND, FTM_READY, &v, request);
 }
@@ -77,7 +63,7 @@ FTM_ALIAS(Recv_init)
 int FTM_CALL(Recv_init)(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                         MPI_Request *request)
 {
-    struct ftm_envelope v = persist_envelope(buf, count, datatype, source, tag, comm);
+    struct ftm_envelope v = ftm_p2p_envelope(buf, count, datatype, source, tag, comm);
 
     return persist_make("MPI_Recv_init", FTM_REQ_RECV, FTM_STANDARD, &v, request);
 }
