@@ -10,7 +10,7 @@ fi
 
 try() { # wrapper, program, ending
     # shellcheck disable=SC2086 # the flags are several words
-    "$ROOT/extras/ftmpi/$1" ${FTMPI_CFLAGS-} -w -o "$work/$2" "$ROOT/test/ftmpi/$2.$3" \
+    "$ROOT/extras/ftmpi/$1" ${FTMPI_CFLAGS-} -w -J "$work" -o "$work/$2" "$ROOT/test/ftmpi/$2.$3" \
         > "$work/out" 2> "$work/err"
     ok $? "$2.$3 compiles"
     for n in 1 2 3; do
