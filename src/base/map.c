@@ -12,8 +12,8 @@
  *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
  *                a    d    c    -    -        d moves, and the run ends one slot earlier.
  *
- * A slot is empty if its value is UINT32_MAX; any key is legal. A map shrinks only if it
- * is told to: limits of the configuration bound it. The hash is public, but only authenticated nodes could make keys collide. */
+ * A slot is empty if its value is UINT32_MAX; any key is legal. A map shrinks only if it is told to: limits
+ * of the configuration bound it. The hash is public, but only authenticated nodes could make keys collide. */
 #include "base/map.h"
 
 #define MAP_EMPTY UINT32_MAX

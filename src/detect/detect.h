@@ -38,7 +38,7 @@ struct phx__detect_node {
     uint64_t since; /* of state */
     uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
     uint32_t accused_ms; /* when it was last accused, in milliseconds that come round; 0: never */
-    uint32_t accuser; /* a node that said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
+    uint32_t accuser; /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
     uint32_t fail_timer; /* handle + 1; 0: none */
     uint16_t link;       /* index of its link + 1, of 65,535 at most; 0: none */
     uint8_t state;       /* enum phx_state; 0: not known */
