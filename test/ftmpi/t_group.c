@@ -26,7 +26,7 @@ static void engine_begin(struct ftm *e, struct test_heap *heap, struct phx_alloc
     alloc->world = heap;
     e->mem.alloc = alloc;
     e->config.size = WORLD;
-    e->config.rank = 5;
+    e->config.rank = e->self_proc = 5;
 }
 
 /* The model of a group is the list itself. */
