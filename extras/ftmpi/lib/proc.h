@@ -10,10 +10,11 @@
 struct ftm;
 struct ftm_ring;
 
-/* A process is a life of a seat, which is the rank in the world that its launcher gave it. One that is started
- * again has a new entry behind all others, and the old one stays as it was: groups hold places in e->procs, so
- * those of older communicators go on naming who has failed. Where several processes were started again the
- * places of their entries may differ between ranks: on the wire a process is its seat and its life. */
+/* A process is a life of a seat, which is the rank in the world that its launcher gave it. One that is
+ * started again has a new entry behind all others, and the old one stays as it was: groups hold places in
+ * e->procs, so those of older communicators go on naming who has failed. Where several processes were started
+ * again the places of their entries may differ between ranks: on the wire a process is its seat and its
+ * life. */
 enum ftm_proc_state {
     FTM_PROC_OK = 0,
     FTM_PROC_JOINING, /* started again, and not a member of anything yet */
