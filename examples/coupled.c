@@ -1,6 +1,6 @@
 /* coupled.c - two MPI jobs, started apart from each other, that exchange 1 MiB a time step by Phoenix.
  *
- *     cc -std=c99 -O2 -I. -Iextras/ftmpi -o coupled examples/coupled.c extras/ftmpi/lib/[a-z]*.c phoenix.c -lm
+ *     cc -std=c99 -O2 -I. -Iextras/ftmpi -o coupled examples/coupled.c extras/ftmpi/lib/?*.c phoenix.c -lm
  *     make ftmpi
  *     build/ftmpi/ftmpirun -n 3 ./coupled sea tcp://127.0.0.1:7000 &
  *     build/ftmpi/ftmpirun -n 2 ./coupled air tcp://127.0.0.1:7000
