@@ -386,7 +386,8 @@ static void tell(struct ftm_agree *a, int again)
             a->ack_sent = 1;
             say_up(a, AGREE_ACK);
         }
-    } else if (a->direct ? again && !set_is_empty(a, a->heard.covered) : !a->up_sent && subtree_is_in(a, a->heard.covered)) {
+    } else if (a->direct ? again && !set_is_empty(a, a->heard.covered)
+                         : !a->up_sent && subtree_is_in(a, a->heard.covered)) {
         a->up_sent = 1;
         say_up(a, AGREE_UP);
     }
