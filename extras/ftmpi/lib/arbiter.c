@@ -25,7 +25,7 @@ struct arbiter_rank {
 
 /* Events as they were sent. Bounded: the first half goes when it is full, and who still asks for that was
  * away for too long. */
-#define ARBITER_LOG (1u << 20)
+#define ARBITER_LOG (256u << 10)
 #define ARBITER_REST 32768u /* bytes of events in one answer to ASK, but for the last event */
 
 struct ftm_arbiter {

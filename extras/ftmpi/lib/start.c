@@ -209,7 +209,7 @@ int ftm_event_take(struct ftm_event *e, const unsigned char **data, size_t *size
     text = start_get32(in + 28);
     if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0 || text > *size - 32)
         return -1;
-    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX)
+    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX + 1) /* one more may have been wanted */
         return -1;
     e->kind = (int)kind;
     *data += 32 + text;
