@@ -53,6 +53,19 @@ static void engine_tell_end(struct ftm *e)
         e->config.on_end(e->config.user, e->end_code, e->end_has_line ? e->end_line : NULL);
 }
 
+void ftm_trace(struct ftm *e, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+
+    if (e->config.on_trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    e->config.on_trace(e->config.user, line);
+}
+
 /* ---- The arbiter ------------------------------------------------------------------------------- */
 
 /* To the arbiter, which is this process itself if it has made one. */
@@ -66,7 +79,7 @@ static int engine_tell_arbiter(struct ftm *e, uint32_t what, const void *data, s
     }
     if (e->config.arbiter != 0)
         return phx_send(e->node, e->config.arbiter, from, tag, data, size);
-    return phx_send(e->node, e->procs[0].name, from, tag, data, size);
+    return phx_send(e->node, e->procs[0]->name, from, tag, data, size);
 }
 
 /* Without a launcher that has an arbiter rank 0 runs it: it hears of no exits. */
@@ -225,7 +238,7 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
 static void engine_on_node(phx *p, const struct phx_node *node, void *user)
 {
     struct ftm *e = user;
-    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0].name;
+    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0]->name;
 
     if (!e->start.known)
         e->start.known = phx_owner(p, name, &e->start.where) == 0;
@@ -305,7 +318,7 @@ static int engine_join(struct ftm *e, const char *hubs)
 static int engine_make_node(struct ftm *e)
 {
     struct phx_config cfg;
-    uint64_t name = e->procs[e->config.rank].name;
+    uint64_t name = e->procs[e->self_proc]->name;
     int err;
 
     if (e->config.hubs == NULL)

@@ -2,6 +2,7 @@
 #ifndef FTM_ENGINE_H
 #define FTM_ENGINE_H
 
+#include "fault.h"
 #include "list.h"
 #include "mem.h"
 #include "phoenix.h"
@@ -22,6 +23,7 @@ struct ftm_config {
     uint32_t job; /* 26 bits */
     int rank, size, life;
     int host, site;
+    struct ftm_modes modes; /* of MPI_COMM_WORLD at first; without an arbiter all 0 */
     uint64_t arbiter;   /* its name; 0: there is none, and rank 0 sends the TABLE */
     const char *hubs;   /* addresses to join, separated by blanks; NULL with size 1: a world of one */
     const char *listen; /* own address, or NULL */
@@ -41,6 +43,8 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
+    /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
+    void (*on_trace)(void *user, const char *line);
 };
 
 #define FTM_EAGER_LIMIT 65536
@@ -90,7 +94,9 @@ struct ftm {
     struct ftm_mem mem;
     struct ftm_table handles; /* what the program has handles of */
     struct ftm_table flights; /* struct ftm_request by the numbers that messages carry */
-    struct ftm_proc *procs;   /* one per world rank */
+    struct ftm_proc **procs;  /* those of the start by seat, and then who was started again */
+    size_t procs_count, procs_capacity;
+    int self_proc;            /* this process's place in procs */
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
     struct ftm_opening start;
@@ -142,6 +148,13 @@ void ftm_free(struct ftm *e);
 void ftm_end(struct ftm *e, int code, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* A line for who asked for FTMPI_TRACE, without an end of line. Costs nothing if nobody did. */
+void ftm_trace(struct ftm *e, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
 #endif
     ;
 
