@@ -544,7 +544,6 @@ void ftm_rebuild_clear(struct ftm *e)
 
     if (b == NULL)
         return;
-    b->world = NULL; /* gone already */
     rebuild_end(e, b);
     ftm_mem_free(&e->mem, b->events, b->events_capacity * sizeof *b->events);
     ftm_mem_free(&e->mem, b, sizeof *b);

@@ -40,7 +40,7 @@ struct recover_early {
 void ftm_recover_init(struct ftm *e)
 {
     ftm_list_init(&e->recoveries);
-    ftm_list_init(&e->early_votes);
+    ftm_list_init(&e->early);
     ftm_vote_init(e);
 }
 
@@ -52,9 +52,8 @@ static void recover_early_free(struct ftm *e, struct recover_early *item)
 
 void ftm_recover_clear(struct ftm *e)
 {
-    while (!ftm_list_is_empty(&e->early_votes))
-        recover_early_free(e, FTM_LIST_OF(e->early_votes.next, struct recover_early, link));
-    ftm_rebuild_clear(e);
+    while (!ftm_list_is_empty(&e->early))
+        recover_early_free(e, FTM_LIST_OF(e->early.next, struct recover_early, link));
     ftm_vote_clear(e);
 }
 
@@ -76,7 +75,8 @@ void ftm_recover_forget(struct ftm *e, struct ftm_comm *c)
 
 int ftm_recover_is_on(const struct ftm *e, const struct ftm_comm *c)
 {
-    return e->node_is_on && c->fault.modes.comm != FTMPI_COMM_MODE_ABORT;
+    (void)e;
+    return c->fault.modes.comm != FTMPI_COMM_MODE_ABORT;
 }
 
 static void recover_watch(struct ftm *e, struct ftm_comm *c)
@@ -136,6 +136,7 @@ void ftm_recover_revoke(struct ftm *e, struct ftm_comm *c)
         return;
     recover_flood(e, c, RECOVER_REVOKE);
     ftm_fault_revoked(e, c);
+    ftm_vote_revoked(e, c);
 }
 
 /* ---- Entering ---------------------------------------------------------------------------------------- */
@@ -433,16 +434,16 @@ int ftm_recover_arrived(struct ftm *e, const struct ftm_arrival *a)
     item->tag = a->tag;
     item->size = a->size;
     memcpy(item + 1, a->data, a->size);
-    ftm_list_add(&e->early_votes, &item->link);
+    ftm_list_add(&e->early, &item->link);
     return 0;
 }
 
-void ftm_recover_early(struct ftm *e)
+static void recover_replay(struct ftm *e)
 {
-    struct ftm_list *link, *next, *last = e->early_votes.prev;
-    int more = !ftm_list_is_empty(&e->early_votes);
+    struct ftm_list *link, *next, *last = e->early.prev;
+    int more = !ftm_list_is_empty(&e->early);
 
-    for (link = e->early_votes.next; more; link = next) {
+    for (link = e->early.next; more; link = next) {
         struct recover_early *item = FTM_LIST_OF(link, struct recover_early, link);
         struct ftm_arrival a;
 
@@ -453,10 +454,23 @@ void ftm_recover_early(struct ftm *e)
         a.tag = item->tag;
         a.data = item + 1;
         a.size = item->size;
-        if (a.proc->state != FTM_PROC_FAILED && recover_heard(e, &a) > 0)
-            continue;
-        recover_early_free(e, item);
+        if (a.proc->state == FTM_PROC_FAILED || recover_heard(e, &a) <= 0)
+            recover_early_free(e, item);
     }
+}
+
+/* What it finds may make room for more. */
+void ftm_recover_early(struct ftm *e)
+{
+    if (e->early_again > 0) {
+        e->early_again = 2;
+        return;
+    }
+    do {
+        e->early_again = 1;
+        recover_replay(e);
+    } while (e->early_again > 1);
+    e->early_again = 0;
 }
 
 void ftm_recover_failed(struct ftm *e, int proc)
@@ -479,7 +493,9 @@ int ftm_recover_is_due(struct ftm *e, struct ftm_comm *c)
 {
     if (c->remote != NULL || !ftm_recover_is_on(e, c) || c->fault.modes.comm == FTMPI_COMM_MODE_ULFM)
         return 0;
-    return (c->fault.state == FT_FAILED && c->recovery.successor == NULL) || ftm_fault_is_recovery(e, c);
+    if (c->fault.state == FT_FAILED)
+        return c->recovery.successor == NULL;
+    return ftm_fault_is_recovery(e, c);
 }
 
 int ftm_recover_begin(struct ftm *e, struct ftm_comm *c)
@@ -587,8 +603,12 @@ int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *
     uint32_t flags;
     int rc;
 
+    if (c->fault.state == FT_FAILED)
+        return MPI_ERR_COMM;
     if (worked == 0)
         part.flags |= FTM_VOTE_CONTENT;
+    if (c->fault.state >= FT_RECOVER || c->fault.revoked)
+        part.flags = 0;
     v = ftm_vote_start(e, c, FTM_VOTE_CREATE, c->recovery.creates++, &part);
     if (v == NULL)
         return MPI_ERR_INTERN;
@@ -602,6 +622,8 @@ int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *
             rc = worked != 0 ? worked : ftm_fault_code(c);
     }
     ftm_vote_release(e, v);
+    if (rc != 0 && c->fault.revoked)
+        rc = MPIX_ERR_REVOKED;
     if (ftm_fault_is(rc))
         ftm_fault_tell_known(e, c);
     return rc;

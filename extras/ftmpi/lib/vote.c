@@ -334,9 +334,12 @@ static void vote_contribute(struct ftm_vote *v, const struct ftm_vote_part *part
 static void vote_go_on(struct ftm_vote *v)
 {
     static const struct ftm_vote_part no = { 0, 0, NULL };
+    const struct vote_place *p = v->place;
 
-    if (v->kind <= FTM_VOTE_COLLECTIVE && !ftm_agree_has_contributed(v->agree)
-        && vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(v->place->n)) > 0)
+    if (v->kind > FTM_VOTE_COLLECTIVE || ftm_agree_has_contributed(v->agree))
+        return;
+    if ((p->comm != NULL && p->comm->fault.revoked)
+        || vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(p->n)) > 0)
         vote_contribute(v, &no);
 }
 
@@ -430,9 +433,17 @@ const struct ftm_agree_value *ftm_vote_value(const struct ftm_vote *v)
     return v->place != NULL ? ftm_agree_result(v->agree) : NULL;
 }
 
+/* Who failed without a word counts, too. */
 uint32_t ftm_vote_flags(const struct ftm_vote *v)
 {
-    return v->place != NULL ? ftm_vote_value(v)->flags : 0;
+    const struct ftm_agree_value *value = ftm_vote_value(v);
+    uint32_t flags = value != NULL ? value->flags : 0;
+    int i;
+
+    for (i = 0; value != NULL && v->kind <= FTM_VOTE_RECOVERY && i < v->place->n; i++)
+        if (FTM_AGREE_HAS(value->failed, i))
+            flags &= ~(uint32_t)FTM_VOTE_WHOLE;
+    return flags;
 }
 
 uint32_t ftm_vote_context(const struct ftm_vote *v)
@@ -482,6 +493,15 @@ void ftm_vote_failed(struct ftm *e, int proc)
         }
         place_tidy(e, p);
     }
+}
+
+void ftm_vote_revoked(struct ftm *e, struct ftm_comm *comm)
+{
+    struct vote_place *p = place_find(e, comm->context, comm->generation);
+    struct ftm_list *link;
+
+    for (link = p != NULL ? p->votes.next : NULL; link != NULL && link != &p->votes; link = link->next)
+        vote_go_on(FTM_LIST_OF(link, struct ftm_vote, link));
 }
 
 /* The place of a message. NULL and *early: it is not here yet; or it is over. */

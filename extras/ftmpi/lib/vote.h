@@ -81,9 +81,10 @@ struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t gen
                                    enum ftm_vote_kind kind, uint32_t number,
                                    const struct ftm_vote_part *part);
 
-/* For the engine. That communicator goes; that process has failed. */
+/* For the engine. That communicator goes; that process has failed; that communicator is revoked. */
 void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm);
 void ftm_vote_failed(struct ftm *e, int proc);
+void ftm_vote_revoked(struct ftm *e, struct ftm_comm *comm);
 
 /* A message of kind FTM_AGREE. 0; 1: what it is for is not here yet; -1: no process sends it. *called is a
  * communicator whose recovery others have begun, or NULL. */
