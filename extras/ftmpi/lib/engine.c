@@ -53,6 +53,19 @@ static void engine_tell_end(struct ftm *e)
         e->config.on_end(e->config.user, e->end_code, e->end_has_line ? e->end_line : NULL);
 }
 
+void ftm_trace(struct ftm *e, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+
+    if (e->config.on_trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    e->config.on_trace(e->config.user, line);
+}
+
 /* ---- The arbiter ------------------------------------------------------------------------------- */
 
 /* To the arbiter, which is this process itself if it has made one. */

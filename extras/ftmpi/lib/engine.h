@@ -43,6 +43,8 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
+    /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
+    void (*on_trace)(void *user, const char *line);
 };
 
 #define FTM_EAGER_LIMIT 65536
@@ -146,6 +148,13 @@ void ftm_free(struct ftm *e);
 void ftm_end(struct ftm *e, int code, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* A line for who asked for FTMPI_TRACE, without an end of line. Costs nothing if nobody did. */
+void ftm_trace(struct ftm *e, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
 #endif
     ;
 

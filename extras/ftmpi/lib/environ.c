@@ -138,6 +138,8 @@ static int environ_options(struct ftm_environ *v)
     struct ftm_config *c = &v->config;
     uint64_t limit, budget, wait, cut;
 
+    if (environ_int(v, "FTMPI_TRACE", 0, 1, &v->trace) != 0)
+        return -1;
     if (environ_int(v, "FTMPI_TCP", 0, 1, &c->tcp) != 0 || environ_int(v, "FTMPI_RING", 1, 1, &c->ring) != 0
         || environ_number(v, "FTMPI_START_WAIT", 10, ENVIRON_START_S, 1000000, &wait) != 0
         || environ_number(v, "FTMPI_CUT_WAIT", 10, ENVIRON_CUT_S, 1000000, &cut) != 0

@@ -12,6 +12,7 @@ struct ftm_environ {
     char host_name[64];
     char hubs[160]; /* of job.c */
     uint64_t start_wait_us; /* how long MPI_Init waits for the others */
+    int trace; /* FTMPI_TRACE=1: lines that tell what happens */
     char problem[128]; /* what was wrong with it */
 };
 

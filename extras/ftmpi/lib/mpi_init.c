@@ -53,6 +53,18 @@ static void init_on_end(void *user, int code, const char *line)
     _exit(code & 0xff ? code & 0xff : 1);
 }
 
+/* One write for a line, since many processes share the place that it goes to. */
+static void init_on_trace(void *user, const char *line)
+{
+    char text[352];
+    const struct ftm_config *c = ftm_this != NULL ? &ftm_this->config : user;
+    int n = snprintf(text, sizeof text, "ftmpi: %.6f rank %d.%d: %s\n", (double)phx_now_us() / 1e6, c->rank,
+                     c->life, line);
+
+    if (n > 0)
+        (void)!write(2, text, (size_t)n);
+}
+
 static int init_is_ready(void *arg)
 {
     return ftm_ready(arg);
@@ -65,6 +77,8 @@ static void init_start(void)
     if (ftm_environ_read(&v) != 0)
         init_die("MPI_Init", v.problem);
     v.config.on_end = init_on_end;
+    v.config.on_trace = v.trace ? init_on_trace : NULL;
+    v.config.user = &v.config; /* until ftm_this is there */
     if (ftm_job_begin(&ftm_this, &v) != 0)
         init_die("MPI_Init", v.problem);
     memset(v.key, 0, sizeof v.key);
