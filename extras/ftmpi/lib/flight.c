@@ -104,6 +104,8 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
         return;
     if (kind == FTM_START || kind == FTM_NOTICE || kind == FTM_OUT)
         bad = ftm_engine_told(e, from, tag, data, size);
+    else if (a.proc != NULL && a.proc->state == FTM_PROC_FAILED)
+        bad = 0; /* failed is final: whatever it still says is not heard */
     else
         bad = a.proc == NULL ? -1 : flight_dispatch(e, &a);
     if (bad)
