@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "list.h"
 #include "mem.h"
+#include "notice.h"
 #include "phoenix.h"
 #include "proc.h"
 #include "table.h"
@@ -110,6 +111,7 @@ struct ftm {
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
     struct ftm_opening start;
+    struct ftm_notice notice;
     struct ftm_counters counters;
     struct ftm_faults fault;
     struct ftm_comm *world, *self;
@@ -178,8 +180,5 @@ int ftm_finished(const struct ftm *e);
 
 /* 1: everything that was sent has left the hands of the program: nothing waits for room or for an answer. */
 int ftm_has_sent(const struct ftm *e);
-
-/* For flight.c: what the arbiter says, and what is said to one. -1: nobody says that. */
-int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
 
 #endif

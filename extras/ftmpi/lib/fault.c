@@ -539,11 +539,15 @@ void ftm_fault_tell_known(struct ftm *e, struct ftm_comm *c)
 const char *ftm_fault_text(struct ftm *e)
 {
     const struct ftm_proc *p = e->fault.latest >= 0 ? e->procs[e->fault.latest] : NULL;
+    char rank[32];
+    const char *why;
 
     if (p == NULL)
         return NULL;
-    snprintf(e->fault.text, sizeof e->fault.text, "MPI_ERR_OTHER: a process has failed: rank %d, %.3f s after "
-             "the start", p->seat, (double)(p->failed_us - e->made_us) / 1e6);
+    snprintf(rank, sizeof rank, "rank %d", p->seat);
+    why = ftm_notice_why(e, p->index, NULL);
+    snprintf(e->fault.text, sizeof e->fault.text, "MPI_ERR_OTHER: a process has failed: %s; %.3f s after "
+             "MPI_Init here", why != NULL ? why : rank, (double)(p->failed_us - e->made_us) / 1e6);
     return e->fault.text;
 }
 
@@ -572,8 +576,9 @@ int ftm_fault_set(struct ftm *e, struct ftm_comm *c, int key, const int *value)
         return MPI_ERR_KEYVAL;
     if (value == NULL || *value < 0 || *value > most)
         return MPI_ERR_ARG;
+    if (key == FTMPI_COMM_MODE && *value != FTMPI_COMM_MODE_ABORT && ftm_notice_modes(e) != 0)
+        return MPI_ERR_ARG; /* without an arbiter there is only ABORT */
     *mode = *value;
-    (void)e;
     return 0;
 }
 

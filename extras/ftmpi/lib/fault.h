@@ -4,20 +4,13 @@
 
 #include <stddef.h>
 
+#include "modes.h"
 #include "mpi.h"
 
 struct ftm;
 struct ftm_comm;
 struct ftm_request;
 struct ftm_status;
-
-/* How failures are met: of an engine at its start, and then of each communicator, which takes over what its
- * parent has. Values are those of mpi.h; all 0 is ABORT, NOP, LOOSE. */
-struct ftm_modes {
-    int comm; /* FTMPI_COMM_MODE_... */
-    int msg;  /* FTMPI_MSG_MODE_... */
-    int coll; /* FTMPI_COLL_MODE_... */
-};
 
 /* A member of struct ftm_comm. Ranks are those of ftm_comm_peers. */
 struct ftm_fault {
