@@ -10,6 +10,8 @@
 #include "error.h"
 #include "flight.h"
 #include "op.h"
+#include "rebuild.h"
+#include "recover.h"
 #include "request.h"
 #include "ring.h"
 #include "schedule.h"
@@ -242,9 +244,9 @@ static int engine_make(struct ftm *e)
         return PHX_ENOMEM;
     if ((err = engine_make_objects(e)) != 0)
         return err;
-    if (e->config.size > 1)
+    if (e->config.size > 1 && (e->config.hubs != NULL || e->config.on_protocol == NULL))
         return engine_make_node(e);
-    e->start.ready = 1;
+    e->start.ready = e->config.life == 0;
     return 0;
 }
 
@@ -265,6 +267,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     e->config = *config;
     e->mem = mem;
     e->made_us = now;
+    e->fault.latest = -1;
     engine_defaults(&e->config);
     ftm_table_init(&e->handles, &e->mem);
     ftm_table_init(&e->flights, &e->mem);
@@ -276,6 +279,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
     ftm_list_init(&e->owing);
+    ftm_recover_init(e);
     ftm_notice_init(e);
     if ((err = engine_make(e)) != 0) {
         ftm_free(e);
@@ -295,6 +299,7 @@ int ftm_ready(const struct ftm *e)
 static void engine_settle(struct ftm *e)
 {
     ftm_proc_deliver(e);
+    ftm_recover_run(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
     engine_tell_end(e);
@@ -374,7 +379,9 @@ void ftm_free(struct ftm *e)
     ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
+    ftm_rebuild_clear(e);
     ftm_comm_clear(e);
+    ftm_recover_clear(e);
     engine_drop_early(e);
     ftm_attr_clear(e);
     ftm_error_clear(e);
@@ -382,6 +389,7 @@ void ftm_free(struct ftm *e)
     ftm_type_clear(e);
     ftm_notice_clear(e);
     ftm_proc_clear(e);
+    ftm_mem_free(&e->mem, e->fault.failed, e->fault.capacity * sizeof *e->fault.failed);
     ftm_mem_free(&e->mem, e->contexts.sorted, e->contexts.capacity * sizeof *e->contexts.sorted);
     ftm_mem_free(&e->mem, e->scratch, e->config.eager_limit + FTM_ASK_SIZE);
     ftm_table_clear(&e->handles);
