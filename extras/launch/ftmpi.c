@@ -113,6 +113,8 @@ static const char *ftmpi_start(void *ctx, uint32_t rank, uint32_t life)
     struct ftmpi_rank *r = &f->rank[rank];
     uint32_t agent = ftmpi_place(f, r->agent);
 
+    if (!f->job->ft) /* the program wants it, and agents do not expect it */
+        return "phxrun was started without --ft";
     if (agent == LA_NONE)
         return "no host is left";
     r->next_agent = agent;
