@@ -1,5 +1,5 @@
 #!/bin/sh
-# fault.sh - real processes of which one is killed: every call ends, handlers jump out, MPI_Bcast reaches the living.
+# fault.sh - one of several ranks is killed: every call ends, handlers jump out, MPI_Bcast reaches the living.
 . "$(dirname "$0")/tap.inc"
 
 compile p_fault
@@ -7,8 +7,7 @@ p=$work/p_fault
 
 jumps() { # mode, call: the three survivors jump out of it
     run -n 4 --ft "$1" "$p" "$2"
-    same "$status $(grep -c 'jumped with 1[57]: .*rank 3 on .*killed by signal 9' "$work/out" | tr -d ' ')" \
-        "$3" "$1: $2"
+    same "$status $(grep -c 'jumped with 1[57]: .*rank 3 on .*killed by signal 9' "$work/out")" "$3" "$1: $2"
 }
 
 for call in recv recv-living recv-any ssend send-large sends probe iprobe sendrecv waitall testall barrier \
