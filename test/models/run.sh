@@ -23,7 +23,11 @@ searched=0 violations=0 wanted=0 found=0 unfinished=0
 search() { # model, options
     rm -rf "$work" && mkdir -p "$work" || exit 1
     (cd "$work" && spin -a $2 "$here/$1.pml" \
-        && $cc -O2 -w -DSAFETY -DNOREDUCE -DHC4 -DMEMLIM=7000 -o pan pan.c) > "$work/built" 2>&1 || { cat "$work/built"; echo "$1 $2: does not build"; exit 1; }
+        && $cc -O2 -w -DSAFETY -DNOREDUCE -DHC4 -DMEMLIM=7000 -o pan pan.c) > "$work/built" 2>&1 || {
+        cat "$work/built"
+        echo "$1 $2: does not build"
+        exit 1
+    }
     (cd "$work" && timeout -s INT "$most" nice ./pan -m2000000 -w26 -n) > "$work/said" 2>&1
     states=$(awk '/states, stored/ { printf "%.0f", $1 }' "$work/said")
     errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' "$work/said")
