@@ -282,6 +282,24 @@ void mpi_stepped(struct ftm *e, uint64_t now)
     mpi_sim_exit(137);
 }
 
+struct ftm_modes mpi_modes(const struct mpi_job *j)
+{
+    struct ftm_modes modes;
+
+    if (ftm_modes_read(&modes, j->plan.mode != NULL ? j->plan.mode : "abort") != 0)
+        world_fail(j->w, "%s are no modes", j->plan.mode);
+    return modes;
+}
+
+/* What FTMPI_TRACE prints. */
+ssize_t mpi_sim_write(int fd, const void *data, size_t size);
+ssize_t mpi_sim_write(int fd, const void *data, size_t size)
+{
+    (void)fd;
+    world_say(running->job->w, 1, "%.*s", (int)size - 1, (const char *)data);
+    return (ssize_t)size;
+}
+
 int ftm_environ_read(struct ftm_environ *v)
 {
     const struct mpi_process *p = running;
@@ -297,6 +315,8 @@ int ftm_environ_read(struct ftm_environ *v)
     c->life = p->life;
     c->host = p->host;
     c->site = plan->sites > 1 ? p->host % plan->sites : 0;
+    c->modes = mpi_modes(p->job);
+    v->trace = plan->trace > 0;
     c->arbiter = mpi_launch_name(p->job);
     mpi_launch_hub(p->job, p->host, v->hubs);
     c->hubs = v->hubs;

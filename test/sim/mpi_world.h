@@ -14,6 +14,7 @@
 #define MPI_PROCESSES 128 /* in all lives of a job */
 
 struct ftm;
+struct ftm_modes;
 struct mpi_job;
 
 enum mpi_how { MPI_LIVES, MPI_EXITED, MPI_KILLED };
@@ -36,7 +37,8 @@ struct mpi_plan {
     int walls;               /* 1: from site to site through gateways; 2: each rank through its agent only */
     uint64_t seed;
     int trace;
-    const char *mode;        /* FTMPI_MODE; NULL: as if it were not set */
+    const char *mode;        /* --ft; NULL: not given */
+    int refuse_starts;       /* the launcher starts nobody again */
     uint64_t cut_us;         /* FTMPI_CUT_WAIT; 0: 60 s */
     size_t eager_limit, eager_budget, piece; /* 0: the usual ones, as below */
     unsigned asks;
@@ -100,6 +102,7 @@ struct mpi_process *mpi_start(struct mpi_job *j, int seat, int life, int host);
 void mpi_yield(uint64_t until, int more); /* of the process that runs; until: when it wants to go on */
 void mpi_stepped(struct ftm *e, uint64_t now); /* its engine did: a condemned one ends here */
 
+struct ftm_modes mpi_modes(const struct mpi_job *j); /* of modes.h: those of the plan */
 struct mpi_launch *mpi_launch_new(struct mpi_job *j);
 void mpi_launch_free(struct mpi_launch *l);
 void mpi_launch_ended(struct mpi_process *p); /* to be told by its agent */

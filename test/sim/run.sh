@@ -30,7 +30,7 @@ launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nla
 ftmpi=$(ls extras/ftmpi/lib/*.c | sed -e 's/.*\///' -e 's/\.c$//' -e '/^fortran/d' -e '/^pump$/d' \
     -e '/^environ$/d')
 instead='-I. -Iextras/ftmpi -Dphx_now_us=mpi_sim_now -Dphx_send=mpi_sim_send
-    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf'
+    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf -Dwrite=mpi_sim_write'
 mkdir -p "$dir"
 
 # Coroutines, in which blocking calls of MPI wait.
