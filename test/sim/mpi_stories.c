@@ -14,9 +14,17 @@ static void tell(struct sim *s, void (*story)(struct sim *s))
 
 static void traffic(struct sim *s) { tell(s, tell_mpi_traffic); }
 static void walls(struct sim *s) { tell(s, tell_mpi_walls); }
+static void agree(struct sim *s) { tell(s, tell_agree_kills); }
+static void strict(struct sim *s) { tell(s, tell_strict_kills); }
+static void recover(struct sim *s) { tell(s, tell_recover_kills); }
+static void chaos(struct sim *s) { tell(s, tell_ft_chaos); }
 
 const struct story mpi_stories[] = {
     { "mpi_traffic", "MPI programs send, receive, probe and cancel at random", 8, 2, 8, traffic, NULL },
     { "mpi_walls", "collectives of MPI over the walls of three sites", 12, 12, 12, walls, NULL },
+    { "agree_kills", "members of an agreement die at each of their messages", 5, 5, 5, agree, NULL },
+    { "strict_kills", "members of a strict collective die at each message", 8, 8, 8, strict, NULL },
+    { "recover_kills", "members die at each message of a recovery", 4, 4, 4, recover, NULL },
+    { "ft_chaos", "MPI programs go on while processes and hosts die", 12, 2, 12, chaos, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

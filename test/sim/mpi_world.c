@@ -444,6 +444,11 @@ void mpi_kill(struct mpi_process *p)
     gone(p);
 }
 
+struct ftm *mpi_engine(const struct mpi_process *p)
+{
+    return p->how == MPI_LIVES && !p->finalized ? p->co->engine : NULL;
+}
+
 struct mpi_process *mpi_holder(struct mpi_job *j, int seat)
 {
     return &j->process[j->seat[seat]];
@@ -454,10 +459,12 @@ struct mpi_process *mpi_holder(struct mpi_job *j, int seat)
 static void after_step(void *ctx, uint32_t host)
 {
     struct mpi_job *j = ctx;
+    int i;
 
-    (void)host;
+    for (i = 0; i < j->processes && j->process[i].machine != host; i++)
+        continue;
     if (j->plan.after != NULL)
-        j->plan.after(j);
+        j->plan.after(j, i < j->processes ? &j->process[i] : NULL);
 }
 
 struct mpi_job *mpi_job_new(const struct mpi_plan *plan)

@@ -48,7 +48,8 @@ struct mpi_plan {
     void *user;
     /* A message is about to leave: 1 if it does. 0 and a condemned process: it does not. */
     int (*sends)(struct mpi_process *p, uint64_t to, uint64_t tag, size_t size);
-    void (*after)(struct mpi_job *j); /* each event */
+    /* After each step of a machine: of a process, which may be gone now, or of a node of the launcher. */
+    void (*after)(struct mpi_job *j, struct mpi_process *p);
 };
 
 struct mpi_launch;
@@ -83,6 +84,7 @@ void mpi_kill(struct mpi_process *p);
 void mpi_kill_host(struct mpi_job *j, int host);   /* silently, with its agent */
 int mpi_host_is_up(const struct mpi_job *j, int host);
 void mpi_cut_host(struct mpi_job *j, int host, int on); /* nobody hears it, and it hears nobody */
+struct ftm *mpi_engine(const struct mpi_process *p); /* NULL: it has none now */
 struct mpi_process *mpi_holder(struct mpi_job *j, int seat);
 /* Sum of the arbiter's counts that has to be 0. */
 int mpi_job_imbalance(const struct mpi_job *j);
