@@ -18,6 +18,7 @@
 #include "mpi_call.h"
 #include "notice.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -484,7 +485,8 @@ static void run_weather(struct sim *s, struct mpi_job *j)
         }
     }
     if (!j->w->failed && j->living > 0)
-        (void)mpi_job_run(j, AFTER_US + (f.stays ? CUT_US : 0) + (f.last > j->w->now ? f.last - j->w->now : 0));
+        (void)mpi_job_run(j, AFTER_US + (f.stays ? CUT_US : 0)
+                                 + (f.last > j->w->now ? f.last - j->w->now : 0));
 }
 
 void tell_ft_chaos(struct sim *s)

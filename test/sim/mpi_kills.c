@@ -278,7 +278,6 @@ static int uniform_rank(struct mpi_process *p)
     if (r->rc == MPI_SUCCESS)
         r->context = ((struct ftm_comm *)ftm_table_get(&ftm_this->handles, made, FTM_COMM))->context;
     r->returned = 1;
-    kills()->counting = 0;
     MPI_Finalize();
     return 0;
 }
@@ -296,8 +295,8 @@ static void agree_size(struct campaign *c, int ranks, int victims, int seeds)
     }
 }
 
-static void agree_all(struct sim *s, const char *name, const char *mode, int (*program)(struct mpi_process *p),
-                      int all_kinds)
+static void agree_all(struct sim *s, const char *name, const char *mode,
+                      int (*program)(struct mpi_process *p), int all_kinds)
 {
     int most = s->o.full ? 5 : 4, n;
     struct campaign c;

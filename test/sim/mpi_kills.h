@@ -30,7 +30,7 @@ struct kills {
     struct kills_victim victim[KILLS_VICTIMS];
     int victims;
     int all_kinds;  /* every message of a victim counts, not only those of agreements and recoveries */
-    int armed, counting;
+    int armed, here; /* here: how often somebody came to a place where all wait for all */
     int first;      /* a seat that dies before all this; -1: none */
     int exact;      /* results of the dead that returned must be the same, too */
     int messages;   /* of agreements, by all, since it was armed */

@@ -16,6 +16,7 @@
 #define SEEN_US 3000u     /* an agent sees the end of a process within so long */
 #define FORK_US 5000u     /* ... and starts one */
 #define GRACE_US 2000u    /* from the end of the job to that of its processes */
+#define CUT_US 60000000u  /* --cut-wait, if it is not given */
 #define TASKS 64
 
 /* What an agent does at a time, and what nodes say to each other: kinds and arguments are the same. */
@@ -39,6 +40,7 @@ struct launch_node {
     int index, lost; /* lost: the launcher has given it up */
     struct launch_task task[TASKS];
     int tasks;
+    uint64_t cut_at; /* an agent that has no way to the launcher ends its processes then; 0: it has one */
 };
 
 struct mpi_launch {
@@ -125,7 +127,8 @@ uint32_t mpi_machine(struct mpi_job *j, uint32_t site)
 
 /* ---- The arbiter's wishes -------------------------------------------------------------------- */
 
-static void on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data, size_t size)
+static void on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data,
+                    size_t size)
 {
     struct mpi_launch *l = ctx;
     struct phx_range ranges[MPI_PROCESSES];
@@ -176,7 +179,8 @@ static void node_says(struct launch_node *from, struct launch_node *to, const st
     if (from == to)
         plan_task(to, 0, word);
     else if (err != 0)
-        world_fail(from->l->j->w, "node %d cannot speak to %d: %s", from->index, to->index, phx_strerror(err));
+        world_fail(from->l->j->w, "node %d cannot speak to %d: %s", from->index, to->index,
+                   phx_strerror(err));
 }
 
 static void on_over(void *ctx, int code)
@@ -339,6 +343,12 @@ static void on_node(phx *node, const struct phx_node *about, void *user)
     int index = about->id.b[0] - 1;
 
     (void)node;
+    if (n->index > 0 && index == 0 && about->id.b[1] == 0xa9) {
+        if (about->state < PHX_NODE_UNREACHABLE)
+            n->cut_at = 0;
+        else if (n->cut_at == 0)
+            n->cut_at = n->l->j->w->now + (n->l->j->plan.cut_us > 0 ? n->l->j->plan.cut_us : CUT_US);
+    }
     if (n->index != 0 || index <= 0 || index >= n->l->nodes || about->id.b[1] != 0xa9)
         return;
     if (about->state == PHX_NODE_FAILED)
@@ -365,9 +375,14 @@ static void do_tasks(struct launch_node *n, uint64_t now)
 
 static int node_step(void *state, uint64_t now)
 {
+    const struct launch_word end = { WORD_END, 0, 0, 0 };
     struct launch_node *n = state;
     int more = phx_step(n->p, now, NULL, 0);
 
+    if (n->cut_at != 0 && now >= n->cut_at) {
+        n->cut_at = 0;
+        agent_does(n, &end);
+    }
     do_tasks(n, now);
     return more;
 }
@@ -378,6 +393,8 @@ static uint64_t node_deadline(void *state)
     uint64_t at = phx_deadline(n->p);
     int i;
 
+    if (n->cut_at != 0 && n->cut_at < at)
+        at = n->cut_at;
     for (i = 0; i < n->tasks; i++)
         at = n->task[i].at < at ? n->task[i].at : at;
     return at;
@@ -406,7 +423,7 @@ static void node_configure(struct launch_node *n, struct phx_config *cfg, struct
     cfg->key_size = sizeof mpi_key;
     cfg->full_mesh = 0;
     cfg->same_host = 0;
-    if (mpi_modes(n->l->j).comm != 0) { /* as the launcher does with --ft */
+    if (n->l->j->plan.mode != NULL) { /* as the launcher does with --ft */
         cfg->detector.interval_us = cfg->detector.insurance_us = 1000000;
         cfg->detector.timeout_us = 2000000;
         cfg->detector.broken_us = 500000;

@@ -18,6 +18,8 @@ static void agree(struct sim *s) { tell(s, tell_agree_kills); }
 static void strict(struct sim *s) { tell(s, tell_strict_kills); }
 static void recover(struct sim *s) { tell(s, tell_recover_kills); }
 static void chaos(struct sim *s) { tell(s, tell_ft_chaos); }
+static void messages(struct sim *s) { tell(s, tell_agree_messages); }
+static void orders(struct sim *s) { tell(s, tell_opposite_orders); }
 
 const struct story mpi_stories[] = {
     { "mpi_traffic", "MPI programs send, receive, probe and cancel at random", 8, 2, 8, traffic, NULL },
@@ -26,5 +28,7 @@ const struct story mpi_stories[] = {
     { "strict_kills", "members of a strict collective die at each message", 8, 8, 8, strict, NULL },
     { "recover_kills", "members die at each message of a recovery", 4, 4, 4, recover, NULL },
     { "ft_chaos", "MPI programs go on while processes and hosts die", 12, 2, 12, chaos, NULL },
+    { "agree_messages", "messages of agreements without failures", 12, 12, 12, messages, NULL },
+    { "opposite_orders", "two communicators are recovered in opposite orders", 7, 7, 7, orders, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

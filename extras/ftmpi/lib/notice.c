@@ -18,12 +18,6 @@
  * they say little. */
 #define NOTICE_HELD_MOST (1u << 20)
 
-struct ftm_notice_death {
-    int proc;
-    uint64_t when;
-    char text[200];
-};
-
 /* A message that is held. Its bytes follow. */
 struct notice_held {
     struct ftm_list link;

@@ -9,8 +9,14 @@
 #include "start.h"
 
 struct ftm;
-struct ftm_notice_death;
 struct phx_node;
+
+/* In the order of the arbiter. */
+struct ftm_notice_death {
+    int proc; /* in e->procs */
+    uint64_t when;
+    char text[200];
+};
 
 /* A member of struct ftm. */
 struct ftm_notice {
