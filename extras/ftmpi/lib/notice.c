@@ -11,6 +11,7 @@
 
 #include "arbiter.h"
 #include "engine.h"
+#include "fault.h"
 #include "flight.h"
 #include "later.h"
 

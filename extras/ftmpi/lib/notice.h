@@ -11,9 +11,9 @@
 struct ftm;
 struct phx_node;
 
-/* In the order of the arbiter. */
+/* One that was declared failed. */
 struct ftm_notice_death {
-    int proc; /* in e->procs */
+    int proc;
     uint64_t when;
     char text[200];
 };
@@ -32,7 +32,7 @@ struct ftm_notice {
     int modes;   /* the arbiter is to be told that failures end nothing; 2: it was */
     struct ftm_list held; /* messages of processes that are not known yet */
     size_t held_bytes;
-    struct ftm_notice_death *deaths;
+    struct ftm_notice_death *deaths; /* in the arbiter's order */
     size_t deaths_count, deaths_capacity;
 };
 
