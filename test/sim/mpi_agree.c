@@ -215,3 +215,76 @@ void tell_opposite_orders(struct sim *s)
     bar(s, "opposite_orders two overlapping communicators recovered: hangs", hangs, 0);
     bar(s, "opposite_orders wrong results", wrong, 0);
 }
+
+/* ---- How fast all are told --------------------------------------------------------------------- */
+
+static uint64_t told_from, told_last;
+
+/* Rank 0 waits for the last one, who dies, and begins the recovery. The others wait for each other, which
+ * goes on although somebody has died: only ENTER ends it. */
+static int told_rank(struct mpi_process *p)
+{
+    int n = p->job->plan.ranks, me = p->seat, all[MPI_SEATS], mine[MPI_SEATS] = { 0 }, rc;
+    MPI_Comm made;
+
+    MPI_Init(NULL, NULL);
+    MPI_Alltoall(mine, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    together(1);
+    if (me == n - 1)
+        mpi_kill(p);
+    rc = MPI_Recv(mine, 1, MPI_INT, me == 0 ? n - 1 : me % (n - 2) + 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (me == 0)
+        told_from = mpi_now();
+    else if (mpi_now() > told_last)
+        told_last = mpi_now();
+    record()->wrong = rc != MPI_ERR_OTHER || (me > 0 && told_from == 0);
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &made) != MPI_SUCCESS)
+        record()->wrong = 1;
+    record()->returned = 1;
+    MPI_Finalize();
+    return 0;
+}
+
+/* The longest way between two ranks and back. */
+static uint64_t round_trip(const struct mpi_job *j)
+{
+    uint64_t most = 0, us;
+    int a, b;
+
+    for (a = 0; a < j->processes; a++)
+        for (b = 0; b < a; b++) {
+            us = world_latency(j->w, j->process[a].machine, j->process[b].machine);
+            most = us > most ? us : most;
+        }
+    return 2 * most;
+}
+
+/* Goal: when a member begins a recovery, all calls that wait on that communicator end soon. */
+void tell_enter_time(struct sim *s)
+{
+    struct world_options o;
+    struct mpi_plan plan;
+    struct mpi_job *j;
+    double worst = 0, trips;
+    struct kills k;
+    int n, i, wrong = 0;
+
+    for (n = 4; n <= MPI_SEATS; n++) {
+        plan_begin(s, &plan, &k, "blank,cont");
+        world_options_init(&o, s->o.seed, 0);
+        o.jitter_us = 0;
+        plan.world = &o;
+        plan.ranks = n;
+        plan.program = told_rank;
+        told_from = told_last = 0;
+        j = mpi_job_new(&plan);
+        wrong += mpi_job_run(j, LIMIT) != 0;
+        for (i = 0; i < n - 1; i++)
+            wrong += k.record[i].wrong || !k.record[i].returned;
+        trips = (double)(told_last - told_from) / (double)round_trip(j);
+        worst = trips > worst ? trips : worst;
+        mpi_job_end(s, j);
+    }
+    bar(s, "enter_time until every pending call has ended, in diameter round trips", worst, 2);
+    bar(s, "enter_time calls that went wrong", wrong, 0);
+}

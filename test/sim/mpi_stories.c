@@ -20,6 +20,7 @@ static void recover(struct sim *s) { tell(s, tell_recover_kills); }
 static void chaos(struct sim *s) { tell(s, tell_ft_chaos); }
 static void messages(struct sim *s) { tell(s, tell_agree_messages); }
 static void orders(struct sim *s) { tell(s, tell_opposite_orders); }
+static void enter_time(struct sim *s) { tell(s, tell_enter_time); }
 
 const struct story mpi_stories[] = {
     { "mpi_traffic", "MPI programs send, receive, probe and cancel at random", 8, 2, 8, traffic, NULL },
@@ -30,5 +31,6 @@ const struct story mpi_stories[] = {
     { "ft_chaos", "MPI programs go on while processes and hosts die", 12, 2, 12, chaos, NULL },
     { "agree_messages", "messages of agreements without failures", 12, 12, 12, messages, NULL },
     { "opposite_orders", "two communicators are recovered in opposite orders", 7, 7, 7, orders, NULL },
+    { "enter_time", "a recovery begins, and all calls that wait end", 16, 16, 16, enter_time, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

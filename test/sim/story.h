@@ -83,6 +83,7 @@ void tell_recover_kills(struct sim *s);
 void tell_ft_chaos(struct sim *s);
 void tell_agree_messages(struct sim *s);
 void tell_opposite_orders(struct sim *s);
+void tell_enter_time(struct sim *s);
 
 /* Told in traces.c. */
 void tell_traces(struct sim *s);
