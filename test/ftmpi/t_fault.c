@@ -66,8 +66,8 @@ static void turn(int times)
 
 static int start_recv(int at, struct ftm_comm *c, int source, size_t bytes, int which, struct ftm_request **r)
 {
-    return ftm_recv_start(run.at[at], r, c, 0, buf[at][which], bytes, engines_type(&run, at, MPI_BYTE), source,
-                          tag);
+    return ftm_recv_start(run.at[at], r, c, 0, buf[at][which], bytes, engines_type(&run, at, MPI_BYTE),
+                          source, tag);
 }
 
 static int start_send(int at, struct ftm_comm *c, int mode, int dest, size_t bytes, int which,
@@ -111,7 +111,8 @@ static int ends(struct ftm_request *r, int error)
 /* ---- The table ----------------------------------------------------------------------------------- */
 
 struct pending {
-    struct ftm_request *from_dead, *from_living, *from_any, *to_dead, *to_living, *flying_dead, *flying_living;
+    struct ftm_request *from_dead, *from_living, *from_any, *to_dead, *to_living;
+    struct ftm_request *flying_dead, *flying_living;
 };
 
 /* What is under way at rank 0 when DEAD dies: posted receives, sends that nobody has matched, receives whose
@@ -150,7 +151,8 @@ static void test_nop(void)
     declare(DEAD);
     ok(done->error == 0, "what had completed stays a success");
     ftm_request_free(run.at[0], done);
-    ok(ends(p.from_dead, MPI_ERR_OTHER) && ends(p.to_dead, MPI_ERR_OTHER), "to and from the failed one: error");
+    ok(ends(p.from_dead, MPI_ERR_OTHER) && ends(p.to_dead, MPI_ERR_OTHER),
+       "to and from the failed one: error");
     ok(ends(p.from_living, MPI_ERR_OTHER) && ends(p.to_living, MPI_ERR_OTHER)
        && ends(p.flying_living, MPI_ERR_OTHER), "to and from the living: error");
     ok(ends(p.from_any, MPI_ERR_OTHER), "from anybody: error");
@@ -183,12 +185,14 @@ static void test_cont(void)
     declare(DEAD);
     tag = 8;
     ok(ends(recv_at(0, DEAD, 100, 0), 0), "CONT: what had arrived of the failed one can be received");
-    ok(start_recv(0, world, DEAD, LARGE, 0, &r) == MPI_ERR_OTHER, "and not that of which the data never came");
+    ok(start_recv(0, world, DEAD, LARGE, 0, &r) == MPI_ERR_OTHER,
+       "and not that of which the data never came");
     tag = 7;
     ok(ends(p.from_dead, MPI_ERR_OTHER), "from the failed one: error");
     ok(ends(p.to_dead, MPI_ERR_OTHER), "to the failed one: error");
     ok(ends(p.from_any, MPI_ERR_OTHER), "from anybody: one error");
-    ok(!p.from_living->done && !p.to_living->done && !p.flying_living->done, "to and from the living: goes on");
+    ok(!p.from_living->done && !p.to_living->done && !p.flying_living->done,
+       "to and from the living: goes on");
     s = send_at(1, FTM_STANDARD, 0, LARGE, 0);
     memset(buf[0][1], 0, LARGE);
     memset(buf[1][0], 77, LARGE);
@@ -204,7 +208,8 @@ static void test_cont(void)
     s = send_at(2, FTM_STANDARD, 0, 10, 0);
     ok(ends(r, 0) && ends(s, 0), "and is met by the living");
     r = recv_at(1, MPI_ANY_SOURCE, 100, 0);
-    ok(r->done && r->status.source == DEAD && ends(r, MPI_ERR_OTHER), "a new one elsewhere tells who has failed");
+    ok(r->done && r->status.source == DEAD && ends(r, MPI_ERR_OTHER),
+       "a new one elsewhere tells who has failed");
     r = recv_at(1, MPI_ANY_SOURCE, 100, 0);
     ok(!r->done, "once");
     die(2);
@@ -253,12 +258,14 @@ static void test_attributes(void)
     parts.context = run.at[0]->contexts.next;
     parts.group = run.at[0]->world->group;
     ok(ftm_comm_new(run.at[0], &parts, &child) == 0
-       && mode_of(child->handle, FTMPI_COMM_MODE) == FTMPI_COMM_MODE_REBUILD, "a child has its parent's modes");
+       && mode_of(child->handle, FTMPI_COMM_MODE) == FTMPI_COMM_MODE_REBUILD,
+          "a child has its parent's modes");
     ok(MPI_Comm_get_attr(MPI_COMM_WORLD, FT_MPI_LIST_NUM_FAILED, &count.number, &flag) == 0 && flag
        && count.number == 0 && count.guard == 77, "nobody has failed");
     ok(MPI_Comm_get_attr(MPI_COMM_WORLD, FT_MPI_COM_FAILED, &times, &flag) == 0 && times[0] == 0
        && times[RANKS - 1] == 0, "nor any rank");
-    ok(MPI_Error_string(MPI_ERR_OTHER, text, &length) == 0 && strstr(text, "rank") == NULL, "nothing to tell");
+    ok(MPI_Error_string(MPI_ERR_OTHER, text, &length) == 0 && strstr(text, "rank") == NULL,
+       "nothing to tell");
     die(3);
     declare(3);
     die(1);
@@ -276,7 +283,8 @@ static void test_attributes(void)
     ok(count.number == 2 && count.guard == 77 && times[0] == 0 && times[1] == 1 && times[2] == 0
        && times[3] == 1, "and by rank");
     ok(!ftm_fault_is_recovery(run.at[0], run.at[0]->world), "the program was told nothing yet");
-    ok(MPI_Recv(buf[0][0], 1, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_ERR_OTHER,
+    ok(MPI_Recv(buf[0][0], 1, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,
+       MPI_STATUS_IGNORE) == MPI_ERR_OTHER,
        "a call tells it");
     ok(ftm_fault_is_recovery(run.at[0], run.at[0]->world) && ftm_fault_is_recovery(run.at[0], child)
        && !ftm_fault_is_recovery(run.at[0], run.at[0]->self), "so that the next dup recovers");

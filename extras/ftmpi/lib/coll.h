@@ -66,8 +66,8 @@ struct ftm_type *ftm_coll_byte(struct ftm_schedule *s);
 
 void ftm_coll_barrier(struct ftm_schedule *s);
 void ftm_coll_bcast(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *t, int root);
-/* The same where the living go on when others fail: nobody stands between the root and a receiver, so that the
- * death of one receiver does not keep the data from the others. */
+/* The same where the living go on when others fail: nobody stands between the root and a receiver, so that
+ * the death of one receiver does not keep the data from the others. */
 void ftm_coll_bcast_direct(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *type, int root);
 /* Blocks as even as can be: the first element of block i of n. */
 size_t ftm_coll_share(size_t count, int i, int n);

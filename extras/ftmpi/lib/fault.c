@@ -576,8 +576,9 @@ int ftm_fault_set(struct ftm *e, struct ftm_comm *c, int key, const int *value)
         return MPI_ERR_KEYVAL;
     if (value == NULL || *value < 0 || *value > most)
         return MPI_ERR_ARG;
-    if (key == FTMPI_COMM_MODE && *value != FTMPI_COMM_MODE_ABORT && ftm_notice_modes(e) != 0)
-        return MPI_ERR_ARG; /* without an arbiter there is only ABORT */
+    if (key == FTMPI_COMM_MODE && *value != FTMPI_COMM_MODE_ABORT
+        && e->config.modes.comm == FTMPI_COMM_MODE_ABORT && ftm_notice_modes(e) != 0)
+        return MPI_ERR_ARG; /* without an arbiter in a launcher there is only ABORT */
     *mode = *value;
     return 0;
 }

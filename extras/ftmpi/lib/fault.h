@@ -19,7 +19,7 @@ struct ftm_fault {
     int revoked;
     int entered;    /* the program was told that its recovery has begun */
     struct ftm_modes modes;
-    int *list;      /* ranks in the order of their failures since the last recovery; NULL: nobody has failed */
+    int *list;      /* ranks in the order of their failures since the last recovery; NULL: nobody */
     size_t count;   /* of list */
     int *times;     /* by rank: how often it has failed */
     int gone;       /* ranks that have */

@@ -374,7 +374,7 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
 
 /* ---- What was given up ------------------------------------------------------------------------- */
 
-/* A piece of which Phoenix has read a part lies in the program's memory; which one it is only Phoenix knows. */
+/* A piece of which Phoenix has read a part lies in the program's memory; which one only Phoenix knows. */
 static void recv_take_back(struct ftm *e, struct ftm_request *r)
 {
     const struct ftm_flight *f = &r->flight;
