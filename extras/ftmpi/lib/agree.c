@@ -671,6 +671,11 @@ int ftm_agree_waits_for(const struct ftm_agree *a)
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
+size_t ftm_agree_most(int members)
+{
+    return AGREE_HEAD + AGREE_NUMBERS + 3 * FTM_AGREE_SET(members);
+}
+
 /* The next piece of the one block of memory that an agreement is. */
 static unsigned char *take(unsigned char **next, size_t size)
 {
@@ -703,7 +708,7 @@ static void agree_init(struct ftm_agree *a, const int *sites)
     a->asked = take(&next, a->set_size);
     a->acked = take(&next, a->set_size);
     a->answered = take(&next, a->set_size);
-    a->out = take(&next, AGREE_HEAD + AGREE_NUMBERS + 3 * a->set_size);
+    a->out = take(&next, ftm_agree_most(a->n));
     a->stored_ballot = a->best_ballot = a->owes = -1;
 }
 
@@ -711,7 +716,7 @@ int ftm_agree_new(struct ftm_agree **out, struct ftm_mem *mem, const struct ftm_
                   const int *sites, int me, enum ftm_agree_rounds rounds)
 {
     size_t set = FTM_AGREE_SET(members);
-    size_t size = sizeof **out + 2 * (size_t)members * sizeof(int) + 16 * set + AGREE_HEAD + AGREE_NUMBERS;
+    size_t size = sizeof **out + 2 * (size_t)members * sizeof(int) + 13 * set + ftm_agree_most(members);
 
     *out = ftm_mem_new(mem, size);
     if (*out == NULL)
