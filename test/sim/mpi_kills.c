@@ -109,6 +109,7 @@ int kills_differ(const struct mpi_job *j, const struct kills *k, char *why, size
 /* One set of runs: each takes the same plan, with other victims and another seed. */
 struct campaign {
     struct sim *s;
+    const char *name; /* of the program */
     struct mpi_plan plan;
     struct kills kills;
     int runs, hangs, differences;
@@ -134,16 +135,17 @@ static int results_differ(const struct mpi_job *j, const struct kills *k)
     return count;
 }
 
+/* What to say in KILLS to have that run alone: "program mode ranks sites seed first victim.life.after ..." */
 static void describe(struct campaign *c, const struct mpi_job *j, const char *why)
 {
     const struct kills *k = j->plan.user;
-    int n = snprintf(c->first, sizeof c->first, "%d ranks, %d sites, %s, seed %llu:", j->plan.ranks,
-                     j->plan.sites, j->plan.mode, (unsigned long long)j->plan.seed), i;
+    int n = snprintf(c->first, sizeof c->first, "KILLS='%s %s %d %d %llu %d", c->name, j->plan.mode,
+                     j->plan.ranks, j->plan.sites, (unsigned long long)j->plan.seed, k->first), i;
 
     for (i = 0; i < k->victims; i++)
-        n += snprintf(c->first + n, sizeof c->first - (size_t)n, " %d.%d dies after %d,", k->victim[i].seat,
+        n += snprintf(c->first + n, sizeof c->first - (size_t)n, " %d.%d.%d", k->victim[i].seat,
                       k->victim[i].life, k->victim[i].after);
-    snprintf(c->first + n, sizeof c->first - (size_t)n, " %s", why);
+    snprintf(c->first + n, sizeof c->first - (size_t)n, "': %s", why);
 }
 
 static void one_run(struct campaign *c, struct kills *k, uint64_t seed)
@@ -210,18 +212,6 @@ static void sites(struct campaign *c, int count)
     c->plan.walls = count > 1;
 }
 
-static void campaign_begin(struct campaign *c, struct sim *s, int (*program)(struct mpi_process *p))
-{
-    memset(c, 0, sizeof *c);
-    c->s = s;
-    c->plan.trace = s->o.trace;
-    c->plan.program = program;
-    c->plan.sends = kills_sends;
-    c->kills.first = -1;
-    c->kills.rounds = 20;
-    sites(c, 1);
-}
-
 static void campaign_bars(struct campaign *c, const char *name, const char *differing)
 {
     char text[120];
@@ -282,59 +272,6 @@ static int uniform_rank(struct mpi_process *p)
     return 0;
 }
 
-static void agree_size(struct campaign *c, int ranks, int victims, int seeds)
-{
-    int seed;
-
-    c->plan.ranks = ranks;
-    for (seed = 1; seed <= seeds; seed++) {
-        sites(c, 1);
-        choose(c, 0, victims, 0, (uint64_t)seed);
-        sites(c, 3);
-        choose(c, 0, victims, 0, (uint64_t)seed);
-    }
-}
-
-static void agree_all(struct sim *s, const char *name, const char *mode,
-                      int (*program)(struct mpi_process *p), int all_kinds)
-{
-    int most = s->o.full ? 5 : 4, n;
-    struct campaign c;
-
-    campaign_begin(&c, s, program);
-    c.plan.mode = mode;
-    c.kills.all_kinds = all_kinds;
-    c.kills.exact = program == uniform_rank;
-    for (n = 2; n <= most; n++)
-        agree_size(&c, n, 1, s->o.full ? 10 : 1);
-    for (n = 3; n <= most - !s->o.full; n++)
-        agree_size(&c, n, 2, s->o.full ? 10 : 1);
-    if (s->o.full)
-        agree_size(&c, 4, 3, 1);
-    campaign_bars(&c, name, "disagreements");
-}
-
-/* Goal: whoever dies whenever, all survivors of an agreement return, with the same. */
-void tell_agree_kills(struct sim *s)
-{
-    agree_all(s, "agree_kills one round", "blank,nop,strict", strict_rank, 0);
-    agree_all(s, "agree_kills two rounds", "blank,nop", uniform_rank, 0);
-}
-
-/* Goal: a strict collective in which a member dies at any of its steps ends alike at all that live. */
-void tell_strict_kills(struct sim *s)
-{
-    struct campaign c;
-    int n;
-
-    campaign_begin(&c, s, strict_rank);
-    c.plan.mode = "blank,cont,strict";
-    c.kills.all_kinds = 1;
-    for (n = 2; n <= (s->o.full ? 8 : 4); n++)
-        agree_size(&c, n, 1, s->o.full ? 10 : 1);
-    campaign_bars(&c, "strict_kills", "mixed results");
-}
-
 /* ---- Recovery ------------------------------------------------------------------------------------ */
 
 /* Recovers until it succeeds. */
@@ -392,6 +329,127 @@ static int first_dies(struct mpi_process *p)
     return rc;
 }
 
+/* ---- Campaigns ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int (*program)(struct mpi_process *p);
+    int exact, all_kinds;
+} programs[] = {
+    { "strict", strict_rank, 0, 0 },
+    { "collective", strict_rank, 0, 1 },
+    { "uniform", uniform_rank, 1, 0 },
+    { "recover", first_dies, 0, 0 },
+    { NULL, NULL, 0, 0 }
+};
+
+static void campaign_begin(struct campaign *c, struct sim *s, const char *name)
+{
+    int i;
+
+    memset(c, 0, sizeof *c);
+    c->s = s;
+    c->name = name;
+    c->plan.trace = s->o.trace;
+    for (i = 0; programs[i].name != NULL; i++)
+        if (strcmp(programs[i].name, name) == 0) {
+            c->plan.program = programs[i].program;
+            c->kills.exact = programs[i].exact;
+            c->kills.all_kinds = programs[i].all_kinds;
+        }
+    c->plan.sends = kills_sends;
+    c->kills.first = -1;
+    c->kills.rounds = 20;
+    sites(c, 1);
+}
+
+/* One run alone, with TRACE=1 told in full: what a campaign has printed of it stands in KILLS. 1: it was. */
+static int again(struct sim *s)
+{
+    const char *text = getenv("KILLS");
+    char name[40], mode[40];
+    struct kills_victim *v;
+    int count = 0, used;
+    struct campaign c;
+    struct kills last;
+    unsigned long seed;
+
+    if (text == NULL
+        || (memset(&c, 0, sizeof c), sscanf(text, "%39s%n", name, &used) != 1))
+        return 0;
+    campaign_begin(&c, s, name);
+    text += used;
+    if (c.plan.program == NULL
+        || sscanf(text, "%39s %d %d %lu %d%n", mode, &c.plan.ranks, &count, &seed, &c.kills.first, &used) != 5) {
+        world_fail(s->w, "KILLS is nonsense");
+        return 1;
+    }
+    sites(&c, count);
+    c.plan.mode = mode;
+    for (text += used; c.kills.victims < KILLS_VICTIMS; text += used) {
+        v = &c.kills.victim[c.kills.victims];
+        if (sscanf(text, "%d.%d.%d%n", &v->seat, &v->life, &v->after, &used) != 3)
+            break;
+        c.kills.victims++;
+    }
+    one_run(&c, &last, seed);
+    campaign_bars(&c, "KILLS", "differences");
+    return 1;
+}
+
+static void agree_size(struct campaign *c, int ranks, int victims, int seeds)
+{
+    int seed;
+
+    c->plan.ranks = ranks;
+    for (seed = 1; seed <= seeds; seed++) {
+        sites(c, 1);
+        choose(c, 0, victims, 0, (uint64_t)seed);
+        sites(c, 3);
+        choose(c, 0, victims, 0, (uint64_t)seed);
+    }
+}
+
+static void agree_all(struct sim *s, const char *name, const char *mode, const char *program)
+{
+    int most = s->o.full ? 5 : 4, n;
+    struct campaign c;
+
+    campaign_begin(&c, s, program);
+    c.plan.mode = mode;
+    for (n = 2; n <= most; n++)
+        agree_size(&c, n, 1, s->o.full ? 10 : 1);
+    for (n = 3; n <= most - !s->o.full; n++)
+        agree_size(&c, n, 2, s->o.full ? 10 : 1);
+    if (s->o.full)
+        agree_size(&c, 4, 3, 1);
+    campaign_bars(&c, name, "disagreements");
+}
+
+/* Goal: whoever dies whenever, all survivors of an agreement return, with the same. */
+void tell_agree_kills(struct sim *s)
+{
+    if (again(s))
+        return;
+    agree_all(s, "agree_kills one round", "blank,nop,strict", "strict");
+    agree_all(s, "agree_kills two rounds", "blank,nop", "uniform");
+}
+
+/* Goal: a strict collective in which a member dies at any of its steps ends alike at all that live. */
+void tell_strict_kills(struct sim *s)
+{
+    struct campaign c;
+    int n;
+
+    if (again(s))
+        return;
+    campaign_begin(&c, s, "collective");
+    c.plan.mode = "blank,cont,strict";
+    for (n = 2; n <= (s->o.full ? 8 : 4); n++)
+        agree_size(&c, n, 1, s->o.full ? 10 : 1);
+    campaign_bars(&c, "strict_kills", "mixed results");
+}
+
 static void recover_size(struct campaign *c, int ranks, int victims, int seeds)
 {
     int seed;
@@ -425,7 +483,7 @@ static void recover_mode(struct sim *s, const char *mode)
     struct campaign c;
     char name[60];
 
-    campaign_begin(&c, s, first_dies);
+    campaign_begin(&c, s, "recover");
     c.plan.mode = mode;
     for (n = 2; n <= most; n++)
         recover_size(&c, n, 1, seeds);
@@ -443,6 +501,8 @@ void tell_recover_kills(struct sim *s)
     static const char *const modes[] = { "shrink,nop", "blank,cont", "rebuild,nop", "rebuild-end,cont" };
     unsigned i;
 
+    if (again(s))
+        return;
     for (i = 0; i < sizeof modes / sizeof *modes; i++)
         recover_mode(s, modes[i]);
 }
