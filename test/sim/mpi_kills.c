@@ -113,7 +113,7 @@ struct campaign {
     struct mpi_plan plan;
     struct kills kills;
     int runs, hangs, differences;
-    char first[300]; /* the first that went wrong */
+    int told; /* of those that went wrong */
 };
 
 /* Results that must be the same: of all that live, or of all that returned. */
@@ -139,13 +139,15 @@ static int results_differ(const struct mpi_job *j, const struct kills *k)
 static void describe(struct campaign *c, const struct mpi_job *j, const char *why)
 {
     const struct kills *k = j->plan.user;
-    int n = snprintf(c->first, sizeof c->first, "KILLS='%s %s %d %d %llu %d", c->name, j->plan.mode,
-                     j->plan.ranks, j->plan.sites, (unsigned long long)j->plan.seed, k->first), i;
+    int i;
 
+    if (c->told++ >= 8)
+        return;
+    printf("# KILLS='%s %s %d %d %llu %d", c->name, j->plan.mode, j->plan.ranks, j->plan.sites,
+           (unsigned long long)j->plan.seed, k->first);
     for (i = 0; i < k->victims; i++)
-        n += snprintf(c->first + n, sizeof c->first - (size_t)n, " %d.%d.%d", k->victim[i].seat,
-                      k->victim[i].life, k->victim[i].after);
-    snprintf(c->first + n, sizeof c->first - (size_t)n, "': %s", why);
+        printf(" %d.%d.%d", k->victim[i].seat, k->victim[i].life, k->victim[i].after);
+    printf("': %s\n", why);
 }
 
 static void one_run(struct campaign *c, struct kills *k, uint64_t seed)
@@ -163,7 +165,7 @@ static void one_run(struct campaign *c, struct kills *k, uint64_t seed)
     c->runs++;
     c->hangs += hang;
     c->differences += differ > 0;
-    if (c->first[0] == '\0' && (hang || differ))
+    if (hang || differ)
         describe(c, j, hang ? j->w->why : why);
     mpi_job_end(c->s, j);
 }
@@ -218,8 +220,6 @@ static void campaign_bars(struct campaign *c, const char *name, const char *diff
 
     (void)snprintf(text, sizeof text, "%s runs", name);
     figure(c->s, text, c->runs);
-    if (c->first[0] != '\0')
-        printf("# %s\n", c->first);
     (void)snprintf(text, sizeof text, "%s %s", name, differing);
     bar(c->s, text, c->differences, 0);
     (void)snprintf(text, sizeof text, "%s hangs", name);
