@@ -62,6 +62,12 @@ static const struct ftm_comm *inside(MPI_Comm comm)
     return ftm_table_get(&ftm_this->handles, comm, FTM_COMM);
 }
 
+/* For people who look at a run that hangs. */
+static void doing(const char *what)
+{
+    mpi_self()->doing = what;
+}
+
 /* Which process of the job that rank is; -1: a gap. */
 static int process_of(const struct ftm_comm *c, int rank)
 {
@@ -178,6 +184,7 @@ static int receive_one(struct me *me, int *found)
     if (rc != MPI_SUCCESS || !*found)
         return rc;
     generation = inside(me->comm)->generation;
+    doing("MPI_Recv");
     rc = MPI_Recv(me->in, BYTES_MOST, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, me->comm, &status);
     if (rc == MPI_SUCCESS)
         got(me, &status, generation);
@@ -222,20 +229,25 @@ static int collective(struct me *me)
         all[i] = -1;
     switch ((unsigned)world_mix(mpi_self()->job->plan.seed + (unsigned)me->round) % 5) {
     case 0:
+        doing("MPI_Barrier");
         return MPI_Barrier(me->comm);
     case 1:
+        doing("MPI_Bcast");
         rc = MPI_Bcast(&data, 1, MPI_INT, root, me->comm);
         chaos()->wrong += rc == MPI_SUCCESS && data != first;
         return rc;
     case 2:
+        doing("MPI_Allreduce");
         rc = MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, me->comm);
         chaos()->wrong += rc == MPI_SUCCESS && sum != expected;
         return rc;
     case 3:
+        doing("MPI_Reduce");
         rc = MPI_Reduce(&mine, &sum, 1, MPI_INT, MPI_SUM, root, me->comm);
         chaos()->wrong += rc == MPI_SUCCESS && c->rank == root && sum != expected;
         return rc;
     default:
+        doing("MPI_Allgather");
         rc = MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, me->comm);
         for (i = 0; rc == MPI_SUCCESS && i < inside(me->comm)->size; i++)
             chaos()->wrong += process_of(inside(me->comm), i) >= 0
@@ -250,6 +262,7 @@ static int work(struct me *me)
 {
     int rc = MPI_SUCCESS, found = 1, n;
 
+    doing("sends and receives");
     mpi_compute(mpi_draw(3) == 0 ? mpi_draw(20000) : mpi_draw(500));
     for (n = (int)mpi_draw(3); n > 0 && rc == MPI_SUCCESS; n--)
         rc = send_one(me);
@@ -287,15 +300,19 @@ static int awaited(struct me *me)
 /* Nobody sends any more: all that was sent is received, and then all agree that this is the end. */
 static int drain(struct me *me)
 {
-    int rc = MPI_Barrier(me->comm), found;
     MPI_Comm made;
+    int rc, found;
 
+    doing("MPI_Barrier at the end");
+    rc = MPI_Barrier(me->comm);
+    doing("the end's messages");
     while (rc == MPI_SUCCESS && (awaited(me) || me->open > 0)) {
         mpi_compute(mpi_draw(300));
         rc = receive_one(me, &found);
         if (rc == MPI_SUCCESS)
             rc = tend(me);
     }
+    doing("MPI_Comm_dup at the end");
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_dup(me->comm, &made);
     me->done = rc == MPI_SUCCESS;
@@ -307,6 +324,7 @@ static int recover(struct me *me)
     MPI_Comm made = MPI_COMM_NULL;
     int rc = MPI_ERR_OTHER, tries;
 
+    doing("a recovery");
     for (tries = 0; tries < 50 && rc == MPI_ERR_OTHER; tries++)
         rc = MPI_Comm_dup(me->comm, &made);
     if (rc != MPI_SUCCESS)
@@ -314,14 +332,17 @@ static int recover(struct me *me)
     kills_look(made);
     me->comm = made;
     me->syncs = 1;
+    (void)tend(me); /* what has ended with the failure says so now, and that is no news */
     return rc;
 }
 
 /* Members come from different rounds: all go on from the latest. */
 static int sync_rounds(struct me *me)
 {
-    int latest, rc = MPI_Allreduce(&me->round, &latest, 1, MPI_INT, MPI_MAX, me->comm);
+    int latest, rc;
 
+    doing("the comparison of rounds");
+    rc = MPI_Allreduce(&me->round, &latest, 1, MPI_INT, MPI_MAX, me->comm);
     if (rc == MPI_SUCCESS) {
         me->round = latest;
         me->syncs = 0;
@@ -334,12 +355,12 @@ static int chaos_rank(struct mpi_process *p)
     struct me me;
     int i, rc;
 
-    (void)p;
     memset(&me, 0, sizeof me);
     me.in = mpi_memory(BYTES_MOST);
     for (i = 0; i < OPEN; i++)
         me.data[i] = mpi_memory(BYTES_MOST);
     me.comm = MPI_COMM_WORLD;
+    doing("MPI_Init");
     rc = MPI_Init(NULL, NULL);
     if (rc == MPI_INIT_RESTARTED_NODE) {
         kills_look(me.comm);
@@ -347,11 +368,15 @@ static int chaos_rank(struct mpi_process *p)
     }
     while (!me.done) {
         rc = me.syncs ? sync_rounds(&me) : me.round < chaos()->rounds ? work(&me) : drain(&me);
+        if (rc != MPI_SUCCESS)
+            world_say(p->job->w, 1, "seat %d: round %d: error %d, %d sends open, in %s", p->seat, me.round,
+                      rc, me.open, p->doing);
         if (rc != MPI_SUCCESS && recover(&me) != MPI_SUCCESS) {
             chaos()->gave_up++;
             return 9;
         }
     }
+    doing("MPI_Finalize");
     MPI_Finalize();
     return 0;
 }

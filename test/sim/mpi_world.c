@@ -536,7 +536,12 @@ int mpi_job_run(struct mpi_job *j, uint64_t limit_us)
         return j->w->failed ? -1 : 0;
     for (i = 0; i < j->processes && j->process[i].how != MPI_LIVES; i++)
         continue;
-    world_fail(j->w, "after %.1f s %d processes have not ended: seat %d life %d is one",
-               (double)limit_us / 1e6, j->living, j->process[i].seat, j->process[i].life);
+    world_fail(j->w, "after %.1f s %d processes have not ended: seat %d life %d is in %s",
+               (double)limit_us / 1e6, j->living, j->process[i].seat, j->process[i].life,
+               j->process[i].doing != NULL ? j->process[i].doing : "its program");
+    for (; i < j->processes; i++)
+        if (j->process[i].how == MPI_LIVES)
+            world_say(j->w, 1, "seat %d life %d has not ended, and is in %s", j->process[i].seat,
+                      j->process[i].life, j->process[i].doing);
     return -1;
 }

@@ -28,7 +28,7 @@ struct mpi_process {
     int condemned;    /* it ends with the step at hand, and what it sends is lost */
     int finalized;    /* it came through MPI_Finalize */
     uint64_t started_at, ended_at, messages; /* messages: that it gave to Phoenix */
-    void *user;       /* of the scenario */
+    const char *doing; /* what its program is at, for people */
     struct mpi_coroutine *co;
 };
 
