@@ -1,7 +1,7 @@
 /* t_notice.c - what a process makes of what the arbiter tells it.
  *
- * Goal: events are acted upon once each, in the order of their numbers, at the end of a step, whatever is lost,
- * doubled or overtaken on the way; nothing that anybody sends does harm.
+ * Goal: events are acted upon once each, in the order of their numbers, at the end of a step, whatever is
+ * lost, doubled or overtaken on the way; nothing that anybody sends does harm.
  * Method: one engine, rank 0 of three. The test is its launcher and both other ranks: a node with the
  * arbiter's name that sends what it likes and writes down what it is told.
  */
@@ -233,8 +233,8 @@ static void test_order(void)
     end(&w);
 }
 
-/* Goal: what arrived before a failure is received. Method: a message of rank 1 and the news of its death in one
- * burst; then a message that its death has overtaken. */
+/* Goal: what arrived before a failure is received. Method: a message of rank 1 and the news of its death in
+ * one burst; then a message that its death has overtaken. */
 static void test_moment(void)
 {
     struct ftm_request *r = NULL;
