@@ -365,6 +365,9 @@ PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__buf_block_drop(struct phx__block *b);
+/* If the host lent this buffer with this arg: the block holds a copy from now on, and release is not called.
+ * 1, 0 (it is another block; b may be NULL), or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg);
 
 /* Where bytes go that have not all come yet: `size` bytes from `at` on in a block that is held. block NULL:
  * there is no such place. The block's `used` says how much of it has been received. */
@@ -399,6 +402,9 @@ PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b
 PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */
 PHX_PRIVATE int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capacity);
+/* Of that buffer (NULL: of all that the host lent) the queue keeps copies, of what is in it. If nobody else
+ * holds the buffer it is over without release; of NULL it is released. 1: some, 0: none, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg);
 /* Takes size bytes off the front; size <= bytes. */
 PHX_PRIVATE void phx__buf_slices_take(struct phx__slices *q, size_t size);
 
@@ -419,11 +425,12 @@ PHX_PRIVATE int phx__id_compare(const struct phx_id *a, const struct phx_id *b);
 PHX_PRIVATE uint64_t phx__id_hash(const struct phx_id *id);
 
 /* All ids a node knows, each with a small index. An index is used again only after phx__id_drop, which step.c
- * calls once every room has forgotten the node. */
+ * calls once every room has forgotten the node. That of a node which phx_fail named is never dropped. */
+enum phx__id_use { PHX__ID_FREE, PHX__ID_USED, PHX__ID_FAILING, PHX__ID_FAILED };
 struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
-    uint8_t *used;
+    uint8_t *used; /* enum phx__id_use; FAILING: not all rooms have seen it */
     struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
     uint32_t slot_capacity;
     uint32_t count;        /* ids in use */
@@ -1806,6 +1813,8 @@ PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
+/* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -2104,6 +2113,8 @@ PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
+/* The host says that it has failed: 0 or PHX_ENOMEM. The owner reports nothing of it after that. */
+PHX_PRIVATE int phx__detect_fail(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
@@ -3228,6 +3239,8 @@ PHX_PRIVATE void phx__post_box_ranges(struct phx__post *p, const struct phx_rang
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
 /* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
+/* What waits for these names ends with PHX_EFAILED, unless another one than node holds them now. */
+PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
@@ -3265,6 +3278,8 @@ PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *
 
 /* Gives a message to the application. */
 PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
+/* phx_reclaim, but for what is in links: 1, 0 (nobody has that buffer) or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg);
 /* Reports the application's buffers that were abandoned; all, or while there is time. */
 PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 
@@ -5112,6 +5127,33 @@ void phx__buf_block_drop(struct phx__block *b)
     }
 }
 
+static void buf_free_copy(const void *data, size_t size, void *mem)
+{
+    phx__mem_put_large(mem, (void *)data, size + 1);
+}
+
+static int buf_is_lent(const struct phx__block *b, const void *buffer, const void *arg)
+{
+    return b->release != NULL && b->release != buf_released && b->release != buf_free_copy
+           && (buffer == NULL || (b->data == buffer && b->arg == arg));
+}
+
+PHX__COLD int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg)
+{
+    uint8_t *copy;
+
+    if (b == NULL || !buf_is_lent(b, buffer, arg))
+        return 0;
+    if (!phx__mem_has_room_for_mail(b->mem, b->capacity)
+        || (copy = phx__mem_get_large(b->mem, b->capacity + 1)) == NULL) /* it may be empty */
+        return PHX_ENOMEM;
+    memcpy(copy, b->data, b->capacity);
+    b->data = copy;
+    b->release = buf_free_copy;
+    b->arg = b->mem;
+    return 1;
+}
+
 int phx__buf_place_is_open(const struct phx__place *p)
 {
     return p->block->used == p->at;
@@ -5184,6 +5226,29 @@ int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capa
         iov[n].iov_len = s->size;
     }
     return n;
+}
+
+PHX__COLD int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg)
+{
+    int some = 0;
+
+    for (uint32_t i = 0; i < q->count; i++) {
+        struct phx__slice *s = buf_slice(q, i);
+        struct phx__block *lent = s->block;
+
+        if (!buf_is_lent(lent, buffer, arg))
+            continue;
+        if ((s->block = phx__buf_block_new(q->mem, s->size)) == NULL) {
+            s->block = lent;
+            return PHX_ENOMEM;
+        }
+        s->data = memcpy(s->block->data, s->data, s->size);
+        if (buffer != NULL && lent->refs == 1)
+            lent->release = buf_released;
+        some = 1;
+        phx__buf_block_drop(lent); /* may call the host; s is not ours any more after it */
+    }
+    return some;
 }
 
 /* bytes is brought down before the first callback: what the host pushes in there is counted on top. */
@@ -9734,7 +9799,8 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
     return l->state == PHX__LINK_CLOSED ? 0 : n;
 }
 
-/* The next head is here. Is it the one that was guessed, before this payload? */
+/* The next head is here. Is it the one that was guessed, before this payload? The host is not asked: that is
+ * done for a longer head only. So it cannot take memory back before what came is gathered. */
 static int place_is_right(struct phx__link_set *s, struct phx__link *l, const uint8_t *head,
                           const struct iovec *payload)
 {
@@ -11520,7 +11586,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && phx__route_is_forgettable(r, i))
+            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
     if (i >= r->table.capacity)
         return PHX__NONE;
@@ -11530,6 +11596,14 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
+
+PHX__COLD int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    if (route_know(r, node, now) != 0)
+        return PHX_ENOMEM;
+    route_changed(r, node);
+    return 0;
+}
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
@@ -12676,6 +12750,14 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
         detect_set_state(d, node, PHX_NODE_LEFT, now);
     else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
         detect_lose(d, node, now);
+    return 0;
+}
+
+PHX__COLD int phx__detect_fail(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
+        return PHX_ENOMEM;
+    detect_set_state(d, node, PHX_NODE_FAILED, now);
     return 0;
 }
 
@@ -14419,7 +14501,7 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
     DIAL_FAILED,
-    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_BARRED,   /* a key, cluster or version does not fit, or it takes this node for dead */
     DIAL_DUPLICATE /* not a failure */
 };
 
@@ -14728,7 +14810,8 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = *d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
+        || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;
@@ -16022,6 +16105,8 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
+        if (r->body != NULL && r->body->release != NULL)
+            m->data = r->body->data; /* the host may have had it back */
     }
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
@@ -16572,16 +16657,17 @@ void phx__post_outcome_tell(struct phx__post *p)
         p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     for (; told < n && phx__post_outcome_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first];
 
-        p->outcomes.count--;
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
+        p->outcomes.first++;
+        p->outcomes.count--;
+        phx__buf_block_drop(o.body); /* till now the host could reclaim it */
     }
     if (p->outcomes.count > 0)
         memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
@@ -18268,6 +18354,25 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_look_again(p); /* once for all that failed in this step */
 }
 
+PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
+{
+    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
+
+    if (owner == node || owner == PHX__NONE)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+}
+
+PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint64_t n = last - first < p->store.count ? last - first + 1 : 0;
+
+    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= last - first)
+            box_fail(p, node, p->store.boxes[i - 1]);
+    for (; n > 0; n--)
+        box_fail(p, node, phx__post_store_find(&p->store, first + n - 1));
+}
+
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
@@ -18579,6 +18684,51 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
     }
 }
 
+/* A buffer of on_begin: one that is filled, or whose on_abandon is due. */
+PHX__COLD static int recv_reclaim_part(struct phx__post *p, const void *buffer)
+{
+    struct phx__begun **at = &p->recv.abandoned, *b;
+    int got = 0;
+
+    for (uint32_t i = 0; i < p->node_capacity && got == 0; i++) {
+        struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
+
+        if (in == NULL || in->part == NULL || in->part->release != recv_released)
+            continue;
+        b = in->part->arg;
+        if ((got = phx__buf_block_reclaim(in->part, buffer, b)) > 0) {
+            phx__mem_put(p->mem, b, sizeof *b);
+            phx__post_sched_book(p, in, in->message.size);
+        }
+    }
+    while (*at != NULL && (*at)->buffer != buffer)
+        at = &(*at)->next;
+    if ((b = *at) == NULL)
+        return got;
+    *at = b->next;
+    phx__mem_put(p->mem, b, sizeof *b);
+    return 1;
+}
+
+/* The records of a large message hold one block, and with the first all have the copy. */
+PHX__COLD int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg)
+{
+    int got = recv_reclaim_part(p, buffer), some = got;
+    struct phx__queued *q;
+    uint32_t i, k;
+
+    for (i = 0; i < p->outcomes.count && got >= 0; i++, some += got)
+        got = phx__buf_block_reclaim(p->outcomes.list[p->outcomes.first + i].body, buffer, arg);
+    for (i = 0; i < p->store.count && got >= 0; i++)
+        for (q = p->store.boxes[i]->head; q != NULL && got >= 0; q = q->next, some += got)
+            if ((got = phx__buf_block_reclaim(q->message.body, buffer, arg)) > 0)
+                q->message.data = q->message.body->data;
+    for (i = 0; i < p->node_capacity && got >= 0; i++)
+        for (k = 0; p->nodes[i].peer != NULL && k < p->nodes[i].peer->out.count && got >= 0; k++, some += got)
+            got = phx__buf_block_reclaim(phx__post_flow_at(&p->nodes[i].peer->out, k)->body, buffer, arg);
+    return got < 0 ? got : some > 0;
+}
+
 /* A block around the application's buffer; NULL: it gives none, or no memory. Then nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
@@ -18812,7 +18962,8 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                 recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
         }
-        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
+        if (p->calls == 0 && (p->ids->used[peer->node] != PHX__ID_USED /* as the last callback has said */
+                              || !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -18962,14 +19113,14 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
     }
 }
 
-/* The other node with this id, or PHX__NONE. */
+/* The other node with this id, or PHX__NONE; also if the host has said that it failed. */
 static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
 {
     uint32_t node = p->recv.last_source;
 
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
         node = phx__id_find(p->ids, source);
-    return node == PHX__SELF ? PHX__NONE : node;
+    return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
 /* A DATA frame for this node, or a line of a CAST frame. */
@@ -19036,7 +19187,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
+    if (recv_source(p, &d.source) == PHX__NONE
+        && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
@@ -20969,6 +21121,8 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 /* Why it is not what it was; h: of the last link with it, or NULL. */
 static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
+    if (p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
         return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
     if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
@@ -20988,9 +21142,10 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
     if (d != NULL) {
         out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
+        if (d->hops != PHX__UNREACHABLE && p->ids.used[node] == PHX__ID_USED) {
+            out->hops = d->hops;
+            out->next = d->next != PHX__NONE ? p->ids.at[d->next] : out->next;
+        }
         if (d->card != NULL)
             memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
@@ -21128,7 +21283,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
  * unreachable, and there was never more than news of it. */
 PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
-    return phx__route_is_forgettable(&p->route, node)
+    return p->ids.used[node] == PHX__ID_USED && phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
                || (heard && phx__node_history(p, node) == NULL
                    && phx__post_sched_find(&p->post, node) == NULL));
@@ -22647,6 +22802,8 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
+    if (node != PHX__NONE && p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -22756,6 +22913,8 @@ static int links_up(phx *p, struct phx__link *l)
         l->peer = PHX__NONE;
         return err;
     }
+    if (p->ids.used[l->peer] != PHX__ID_USED)
+        return PHX_EFAILED; /* it was said during the handshake */
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
@@ -23162,7 +23321,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
-    if (d == NULL)
+    if (d == NULL || p->ids.used[node] != PHX__ID_USED)
         return 0;
     *incarnation = d->incarnation;
     if (seq != NULL)
@@ -23679,6 +23838,31 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* The host has said that it failed. Routing goes on as for any node, and no other room hears of it again.
+ * What waits for its names ends first, as long as these are known. 0, or PHX_ENOMEM: once more. */
+PHX__COLD static int step_fail(phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    struct phx__link *l;
+    uint32_t slot = 0;
+
+    if (p->ids.used[node] == PHX__ID_FAILED)
+        return 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        phx__post_box_fail(&p->post, node, of->at[i].first, of->at[i].last);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->peer == node)
+            phx__node_links_close(p, l, PHX_EFAILED, 1);
+        else
+            (void)phx__buf_slices_reclaim(&l->out.stream, NULL, NULL); /* else when it was written */
+    phx__dial_forget(&p->dial, node);
+    if (phx__detect_fail(&p->detect, node, p->now) != 0)
+        return PHX_ENOMEM;
+    phx__post_box_forget(&p->post, node);
+    p->ids.used[node] = PHX__ID_FAILED;
+    return 0;
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -23690,6 +23874,8 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    if (p->ids.used[node] != PHX__ID_USED)
+        return step_fail(p, node);
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
     /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
     left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
@@ -23706,6 +23892,7 @@ static int step_changed(phx *p, uint32_t node)
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
+    d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (left && phx__node_link(p, node) != NULL)
@@ -24762,6 +24949,41 @@ int phx_read_key(const char *path, void *out, size_t capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;
+}
+
+/* ---- What the host knows better -------------------------------------------------------------- */
+
+PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
+{
+    uint32_t node;
+    int err;
+
+    if (p == NULL || id == NULL || phx__id_equal(id, &p->self))
+        return PHX_EINVAL;
+    if (!p->step.active) /* a callback may be about a message of one that is forgotten */
+        phx__node_dead_make_room(p, id);
+    if ((err = phx__id_add(&p->ids, id, &node)) != 0 || p->ids.used[node] != PHX__ID_USED
+        || (err = phx__route_show(&p->route, node, p->now)) != 0)
+        return err;
+    p->ids.used[node] = PHX__ID_FAILING;
+    p->post.calls = 0; /* what came of it is not shown any more */
+    p->step.more = 1;
+    return 0;
+}
+
+PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
+{
+    struct phx__link *l;
+    uint32_t slot = 0;
+    int got = 0, some = 0;
+
+    if (p == NULL || buffer == NULL)
+        return PHX_EINVAL;
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+        some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
+    if (got >= 0 && !p->step.free_later)
+        some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
+    return got < 0 ? got : some ? 0 : PHX_ENOTFOUND;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
