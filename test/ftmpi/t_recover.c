@@ -4,8 +4,8 @@
  * Method: whole engines without Phoenix in a world of their own under virtual time. What they say of
  * recovery goes through config.on_protocol, with delays from a seed; an arbiter of the test numbers failures
  * and starts processes; each program is a loop around MPI_Comm_dup: a vote as long as it knows of no failure,
- * a recovery when it does, until a vote succeeds. One process is dead from the beginning, and then victims die at their
- * k-th message, for all k: the first k leave, and it is dead when that step is over.
+ * a recovery when it does, until a vote succeeds. One process is dead from the beginning, and then victims
+ * die at their k-th message, for all k: the first k leave, and it is dead when that step is over.
  *
  *      t_recover                a part of it
  *      t_recover full           all: n <= 4, each mode, one victim and two, new processes too
