@@ -515,7 +515,8 @@ int ftm_arbiter_exited(struct ftm_arbiter *a, uint32_t rank, uint32_t life, int 
         return PHX_EINVAL;
     if (a->closed && r->state != FINALIZED)
         arbiter_become(a, rank, FINISHED); /* it was killed, since nobody needs it any more */
-    else if (r->state == GREETED || (r->state == STARTED && arbiter_is_death(a, life, status, signal)))
+    else if (r->state == GREETED || (r->state == FINALIZED && a->goes_on && !a->closed)
+             || (r->state == STARTED && arbiter_is_death(a, life, status, signal)))
         arbiter_died(a, rank, status, signal);
     else
         arbiter_ended(a, rank, status, signal);
