@@ -82,10 +82,12 @@ static int until(struct world *w, const int *what, int count)
 static int open_hub(struct world *w)
 {
     uint64_t name = FTM_NAME(JOB, FTM_ARBITER, 0, 0);
+    struct phx_id id = {{1, 2, 3}};
     struct phx_config cfg;
     struct phx_address at;
 
     phx_config_init(&cfg);
+    cfg.id = &id;
     cfg.user = w;
     cfg.cluster = "ftmpi";
     cfg.full_mesh = 0;
@@ -381,6 +383,8 @@ static void test_cut(void)
     while (!(cut = w.e->start.cut_at != 0) && phx_now_us() < end_at)
         turn(&w);
     ok(cut && !w.ended, "without a way to its launcher it waits");
+    check(open_hub(&w) == 0, "the way is back");
+    ok(until(&w, &w.asks, 1) && w.asked == 2 && w.e->start.cut_at == 0, "it is back: what was said?");
     end(&w);
 
     begin(&w, 0, 50000);
