@@ -414,7 +414,8 @@ static int again(struct sim *s)
     campaign_begin(&c, s, name);
     text += used;
     if (c.plan.program == NULL
-        || sscanf(text, "%39s %d %d %lu %d%n", mode, &c.plan.ranks, &count, &seed, &c.kills.first, &used) != 5) {
+        || sscanf(text, "%39s %d %d %lu %d%n", mode, &c.plan.ranks, &count, &seed, &c.kills.first, &used)
+            != 5) {
         world_fail(s->w, "KILLS is nonsense");
         return 1;
     }

@@ -649,18 +649,17 @@ static int shrink_make(struct ftm *e, struct ftm_comm *c, const struct ftm_vote 
     return rc;
 }
 
-int ftm_recover_shrink(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out)
+struct ftm_vote *ftm_recover_shrink_begin(struct ftm *e, struct ftm_comm *c)
 {
     static const struct ftm_vote_part part = { UINT32_MAX, 0, NULL };
-    struct ftm_vote *v = ftm_vote_start(e, c, FTM_VOTE_SHRINK, c->recovery.shrinks++, &part);
-    int rc;
 
-    *out = NULL;
-    if (v == NULL)
-        return MPI_ERR_INTERN;
-    rc = ftm_pump_until(e, ftm_vote_done, v);
-    if (rc == 0)
-        rc = shrink_make(e, c, v, out);
+    return ftm_vote_start(e, c, FTM_VOTE_SHRINK, c->recovery.shrinks++, &part);
+}
+
+int ftm_recover_shrink_take(struct ftm *e, struct ftm_comm *c, struct ftm_vote *v, struct ftm_comm **out)
+{
+    int rc = shrink_make(e, c, v, out);
+
     ftm_vote_release(e, v);
     return rc;
 }
