@@ -23,8 +23,8 @@ static uint64_t crossings(void)
 
     for (i = 0; i < RANKS; i++)
         for (k = 0; k < RANKS; k++)
-            if (run.at[i]->procs[i].site != run.at[i]->procs[k].site)
-                n += run.at[i]->procs[k].sent;
+            if (run.at[i]->procs[i]->site != run.at[i]->procs[k]->site)
+                n += run.at[i]->procs[k]->sent;
     return n;
 }
 
@@ -35,8 +35,8 @@ static void settle(void)
 
     for (i = 0; i < RANKS; i++)
         for (k = 0; k < RANKS; k++) {
-            run.at[i]->procs[k].site = k % SITES;
-            run.at[i]->procs[k].host = k / 6;
+            run.at[i]->procs[k]->site = k % SITES;
+            run.at[i]->procs[k]->host = k / 6;
         }
 }
 

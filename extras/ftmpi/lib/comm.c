@@ -45,6 +45,7 @@ static struct ftm_comm *comm_begin(struct ftm *e, const struct ftm_comm_parts *p
     c->errhandler = p->parent != NULL ? p->parent->errhandler
                                       : ftm_table_get(&e->handles, MPI_ERRORS_ARE_FATAL, FTM_ERRHANDLER);
     c->errhandler->refs++;
+    c->fault.modes = p->parent != NULL ? p->parent->fault.modes : e->config.modes;
     return c;
 }
 
@@ -109,7 +110,7 @@ int ftm_comm_init(struct ftm *e)
     rc = comm_predefine(e, MPI_COMM_WORLD, "MPI_COMM_WORLD", COMM_WORLD_CONTEXT,
                         ftm_group_new_world(e, e->config.size), &e->world);
     return rc != 0 ? rc : comm_predefine(e, MPI_COMM_SELF, "MPI_COMM_SELF", COMM_SELF_CONTEXT,
-                                         ftm_group_new(e, &e->config.rank, 1), &e->self);
+                                         ftm_group_new(e, &e->self_proc, 1), &e->self);
 }
 
 static void comm_close(struct ftm *e, struct ftm_comm *c)

@@ -6,6 +6,7 @@
 
 #include "attr.h"
 #include "error.h"
+#include "fault.h"
 #include "group.h"
 #include "match.h"
 #include "mpi.h"
@@ -23,6 +24,7 @@ struct ftm_comm {
     struct ftm_group *remote; /* whom ranks name, of an intercommunicator; NULL: group */
     struct ftm_comm *local;   /* of an intercommunicator: its own side as a communicator; or NULL */
     struct ftm_match match[2];
+    struct ftm_fault fault;
     uint32_t collectives; /* how many were begun: the tag of the next one */
     struct ftm_errhandler *errhandler; /* held */
     struct ftm_attr *attrs;
@@ -40,7 +42,7 @@ void ftm_comm_clear(struct ftm *e);
 /* What a new communicator is made of. The groups and the topology are held by it from then on (on errors,
  * too, the caller's own holds stay). */
 struct ftm_comm_parts {
-    struct ftm_comm *parent; /* whose error handler it gets; NULL: MPI_ERRORS_ARE_FATAL */
+    struct ftm_comm *parent; /* whose error handler and modes it gets; NULL: those of the start */
     uint32_t context;
     struct ftm_group *group, *remote;
     struct ftm_topo *topo;

@@ -66,7 +66,7 @@ static int engine_tell_arbiter(struct ftm *e, uint32_t what, const void *data, s
     }
     if (e->config.arbiter != 0)
         return phx_send(e->node, e->config.arbiter, from, tag, data, size);
-    return phx_send(e->node, e->procs[0].name, from, tag, data, size);
+    return phx_send(e->node, e->procs[0]->name, from, tag, data, size);
 }
 
 /* Without a launcher that has an arbiter rank 0 runs it: it hears of no exits. */
@@ -225,7 +225,7 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
 static void engine_on_node(phx *p, const struct phx_node *node, void *user)
 {
     struct ftm *e = user;
-    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0].name;
+    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0]->name;
 
     if (!e->start.known)
         e->start.known = phx_owner(p, name, &e->start.where) == 0;
@@ -305,7 +305,7 @@ static int engine_join(struct ftm *e, const char *hubs)
 static int engine_make_node(struct ftm *e)
 {
     struct phx_config cfg;
-    uint64_t name = e->procs[e->config.rank].name;
+    uint64_t name = e->procs[e->self_proc]->name;
     int err;
 
     if (e->config.hubs == NULL)

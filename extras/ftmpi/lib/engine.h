@@ -2,6 +2,7 @@
 #ifndef FTM_ENGINE_H
 #define FTM_ENGINE_H
 
+#include "fault.h"
 #include "list.h"
 #include "mem.h"
 #include "phoenix.h"
@@ -22,6 +23,7 @@ struct ftm_config {
     uint32_t job; /* 26 bits */
     int rank, size, life;
     int host, site;
+    struct ftm_modes modes; /* of MPI_COMM_WORLD at first; without an arbiter all 0 */
     uint64_t arbiter;   /* its name; 0: there is none, and rank 0 sends the TABLE */
     const char *hubs;   /* addresses to join, separated by blanks; NULL with size 1: a world of one */
     const char *listen; /* own address, or NULL */
@@ -90,7 +92,9 @@ struct ftm {
     struct ftm_mem mem;
     struct ftm_table handles; /* what the program has handles of */
     struct ftm_table flights; /* struct ftm_request by the numbers that messages carry */
-    struct ftm_proc *procs;   /* one per world rank */
+    struct ftm_proc **procs;  /* those of the start by seat, and then who was started again */
+    size_t procs_count, procs_capacity;
+    int self_proc;            /* this process's place in procs */
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
     struct ftm_opening start;

@@ -18,24 +18,43 @@ struct proc_local {
     void *arg;
 };
 
+static void proc_name(const struct ftm *e, struct ftm_proc *p, uint32_t life)
+{
+    p->life = life;
+    p->name = FTM_NAME(e->config.job, FTM_PROCESS, life, (uint32_t)p->seat);
+}
+
+struct ftm_proc *ftm_proc_add(struct ftm *e, int seat, uint32_t life, int host, int site)
+{
+    struct ftm_proc *p = ftm_mem_new(&e->mem, sizeof *p);
+    void *procs = e->procs;
+
+    if (p == NULL || !ftm_mem_grow(&e->mem, &procs, &e->procs_capacity, e->procs_count, sizeof *e->procs)) {
+        ftm_mem_free(&e->mem, p, sizeof *p);
+        return NULL;
+    }
+    e->procs = procs;
+    p->index = (int)e->procs_count;
+    p->seat = seat;
+    p->host = host;
+    p->site = site;
+    proc_name(e, p, life);
+    p->credit = e->config.eager_budget;
+    ftm_list_init(&p->control);
+    ftm_list_init(&p->queue);
+    ftm_list_init(&p->parts);
+    e->procs[e->procs_count++] = p;
+    return p;
+}
+
 int ftm_proc_init(struct ftm *e)
 {
     int i;
 
-    e->procs = ftm_mem_new(&e->mem, (size_t)e->config.size * sizeof *e->procs);
-    if (e->procs == NULL)
-        return -1;
-    for (i = 0; i < e->config.size; i++) {
-        struct ftm_proc *p = &e->procs[i];
-
-        p->rank = i;
-        p->life = i == e->config.rank ? (uint32_t)e->config.life : 0;
-        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, (uint32_t)i);
-        p->credit = e->config.eager_budget;
-        ftm_list_init(&p->control);
-        ftm_list_init(&p->queue);
-        ftm_list_init(&p->parts);
-    }
+    e->self_proc = e->config.rank;
+    for (i = 0; i < e->config.size; i++)
+        if (ftm_proc_add(e, i, i == e->self_proc ? (uint32_t)e->config.life : 0, 0, 0) == NULL)
+            return -1;
     return 0;
 }
 
@@ -62,19 +81,19 @@ void ftm_proc_drop_local(struct ftm *e)
 void ftm_proc_clear(struct ftm *e)
 {
     struct ftm_list *link;
-    int i;
+    size_t i;
 
-    if (e->procs == NULL)
-        return;
-    for (i = 0; i < e->config.size; i++) {
-        while ((link = ftm_list_take(&e->procs[i].control)) != NULL) {
+    for (i = 0; i < e->procs_count; i++) {
+        while ((link = ftm_list_take(&e->procs[i]->control)) != NULL) {
             struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
 
             ftm_mem_free(&e->mem, c, sizeof *c + c->size);
         }
+        ftm_mem_free(&e->mem, e->procs[i], sizeof *e->procs[i]);
     }
-    ftm_mem_free(&e->mem, e->procs, (size_t)e->config.size * sizeof *e->procs);
+    ftm_mem_free(&e->mem, e->procs, e->procs_capacity * sizeof *e->procs);
     e->procs = NULL;
+    e->procs_count = e->procs_capacity = 0;
 }
 
 int ftm_proc_table(struct ftm *e, const void *data, size_t size)
@@ -84,22 +103,28 @@ int ftm_proc_table(struct ftm *e, const void *data, size_t size)
     int result = seats == NULL ? -1 : ftm_seats_get(seats, count, data, size);
 
     for (i = 0; result == 0 && i < count; i++) {
-        struct ftm_proc *p = &e->procs[i];
+        struct ftm_proc *p = e->procs[i];
 
-        p->life = seats[i].life;
+        proc_name(e, p, seats[i].life);
         p->host = (int)seats[i].host;
         p->site = (int)seats[i].site;
-        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, i);
     }
     ftm_mem_free(&e->mem, seats, count * sizeof *seats);
     return result;
 }
 
-struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life)
+struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t seat, uint32_t life)
 {
-    if (rank >= (uint32_t)e->config.size || e->procs[rank].life != life)
+    size_t i;
+
+    if (seat >= (uint32_t)e->config.size)
         return NULL;
-    return &e->procs[rank];
+    if (e->procs[seat]->life == life)
+        return e->procs[seat];
+    for (i = e->procs_count; i > (size_t)e->config.size; i--)
+        if (e->procs[i - 1]->seat == (int)seat && e->procs[i - 1]->life == life)
+            return e->procs[i - 1];
+    return NULL;
 }
 
 uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation)
@@ -132,7 +157,7 @@ int ftm_proc_is_blocked(const struct ftm_proc *p)
 int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                   void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
     int err;
 
     if (e->node != NULL && !ftm_ring_is_on(p))
@@ -146,11 +171,11 @@ int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const vo
 int ftm_proc_send_large(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                         void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
     struct proc_local local;
     int err;
 
-    if (proc == e->config.rank) {
+    if (proc == e->self_proc) {
         memset(&local, 0, sizeof local);
         local.from = from;
         local.tag = tag;
@@ -198,7 +223,7 @@ void ftm_proc_owe(struct ftm *e, struct ftm_proc *p)
 
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
     int err = ftm_list_is_empty(&p->control)
                   ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
     struct ftm_control *c;
@@ -207,7 +232,7 @@ void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size
         return;
     c = err == PHX_EAGAIN ? ftm_mem_resize(&e->mem, NULL, 0, sizeof *c + size) : NULL;
     if (c == NULL) {
-        ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, proc,
+        ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->seat,
                 phx_strerror(err == PHX_EAGAIN ? PHX_ENOMEM : err));
         return;
     }
@@ -225,14 +250,14 @@ static void proc_flush_control(struct ftm *e, struct ftm_proc *p)
 {
     while (!ftm_proc_is_blocked(p) && !ftm_list_is_empty(&p->control)) {
         struct ftm_control *c = FTM_LIST_OF(p->control.next, struct ftm_control, link);
-        int err = ftm_proc_send(e, p->rank, c->from, c->tag, c + 1, c->size, NULL, NULL);
+        int err = ftm_proc_send(e, p->index, c->from, c->tag, c + 1, c->size, NULL, NULL);
 
         if (err == PHX_EAGAIN)
             return;
         ftm_list_remove(&c->link);
         ftm_mem_free(&e->mem, c, sizeof *c + c->size);
         if (err != 0)
-            ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->rank, phx_strerror(err));
+            ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->seat, phx_strerror(err));
     }
 }
 
@@ -255,8 +280,8 @@ void ftm_proc_flush(struct ftm *e)
 
 void ftm_proc_writable(struct ftm *e, uint64_t name)
 {
-    uint32_t rank = FTM_RANK(name);
+    struct ftm_proc *p = ftm_proc_find(e, FTM_RANK(name), FTM_LIFE(name));
 
-    if (rank < (uint32_t)e->config.size && e->procs[rank].name == name)
-        e->procs[rank].blocked = 0;
+    if (p != NULL && p->name == name)
+        p->blocked = 0;
 }

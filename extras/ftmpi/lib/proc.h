@@ -10,10 +10,24 @@
 struct ftm;
 struct ftm_ring;
 
+/* A process is a life of a seat, which is the rank in the world that its launcher gave it. One that is
+ * started again has a new entry behind all others, and the old one stays as it was: groups hold places in
+ * e->procs, so those of older communicators go on naming who has failed. Where several processes were started
+ * again the places of their entries may differ between ranks: on the wire a process is its seat and its
+ * life. */
+enum ftm_proc_state {
+    FTM_PROC_OK = 0,
+    FTM_PROC_JOINING, /* started again, and not a member of anything yet */
+    FTM_PROC_FAILED,  /* declared so: for ever */
+    FTM_PROC_FINISHED
+};
+
 struct ftm_proc {
     uint64_t name;
     uint32_t life;
-    int rank, host, site;
+    int index; /* in e->procs */
+    int seat, host, site;
+    int state; /* enum ftm_proc_state */
     size_t credit;   /* of the eager budget: bytes that may still be sent to it */
     size_t taken;    /* bytes of its eager messages that were taken and of which it was not told */
     uint64_t sent;   /* messages that were given to Phoenix for it */
@@ -43,8 +57,11 @@ void ftm_proc_drop_local(struct ftm *e);
 /* Reads a TABLE. 0, or -1: malformed, or no memory. */
 int ftm_proc_table(struct ftm *e, const void *data, size_t size);
 
-/* That rank, or NULL: there is none, or it had another life. */
-struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life);
+/* That life of that seat, or NULL: it was never here. */
+struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t seat, uint32_t life);
+
+/* A life that was not here, at the end of e->procs, FTM_PROC_OK. NULL: no memory. */
+struct ftm_proc *ftm_proc_add(struct ftm *e, int seat, uint32_t life, int host, int site);
 
 /* Sends a small message (at most 64 bytes) that no receive is waiting for by itself; if Phoenix has no
  * room, it waits and leaves later. No memory for that ends the job. */

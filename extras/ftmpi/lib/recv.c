@@ -37,7 +37,7 @@ static char *recv_block(const struct ftm_request *r)
 /* An eager message was taken. The sender hears of it when a quarter of its budget has come together. */
 static void recv_credit(struct ftm *e, int proc, size_t charged)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
 
     p->taken += charged;
     if (p->taken < e->config.eager_budget / 4 || p->taken < 1024)
@@ -51,7 +51,7 @@ static uint32_t recv_piece(const struct ftm *e, int proc)
 {
     size_t piece = e->config.piece;
 
-    return (uint32_t)(ftm_ring_comes(&e->procs[proc]) && piece > FTM_RING_PIECE ? FTM_RING_PIECE : piece);
+    return (uint32_t)(ftm_ring_comes(e->procs[proc]) && piece > FTM_RING_PIECE ? FTM_RING_PIECE : piece);
 }
 
 static void recv_go(struct ftm *e, const struct recv_message *m, uint32_t receive, uint64_t wanted)
@@ -127,7 +127,7 @@ static void recv_matched(struct ftm *e, struct ftm_request *r, const struct recv
     if (!whole && r->status.bytes > 0) {
         if (recv_fly(e, r, m) != 0)
             ftm_end(e, 1, "rank %d: no memory to receive %lu bytes from rank %d", e->config.rank,
-                    (unsigned long)m->bytes, m->proc);
+                    (unsigned long)m->bytes, e->procs[m->proc]->seat);
         return;
     }
     if (m->ask)
@@ -239,7 +239,7 @@ static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struc
         recv_matched(e, r, m);
     else if ((match != NULL || !ftm_match_is_over(e, context)) && recv_keep(e, match, a, m, charged) != 0)
         ftm_end(e, 1, "rank %d: no memory for a message of %lu bytes from rank %d", e->config.rank,
-                (unsigned long)m->bytes, m->proc);
+                (unsigned long)m->bytes, e->procs[m->proc]->seat);
     else if (match != NULL || !ftm_match_is_over(e, context))
         return; /* it is charged as long as it waits */
     if (charged > 0)
@@ -251,7 +251,7 @@ int ftm_recv_eager(struct ftm *e, const struct ftm_arrival *a)
     struct recv_message m;
 
     memset(&m, 0, sizeof m);
-    m.proc = a->proc->rank;
+    m.proc = a->proc->index;
     m.tag = FTM_TAG(a->tag);
     m.bytes = m.size = a->size;
     m.data = a->data;
@@ -271,7 +271,7 @@ int ftm_recv_ask(struct ftm *e, const struct ftm_arrival *a)
     m.size = a->size - FTM_ASK_SIZE;
     if (m.size != (with_data ? ask.bytes : 0))
         return -1;
-    m.proc = a->proc->rank;
+    m.proc = a->proc->index;
     m.tag = FTM_TAG(a->tag);
     m.ask = 1;
     m.number = ask.number;
@@ -305,7 +305,7 @@ static struct ftm_request *recv_find(struct ftm *e, const struct ftm_arrival *a)
 {
     struct ftm_request *r = ftm_table_get(&e->flights, (int)FTM_TAG(a->tag), FTM_FLIGHT);
 
-    return r == NULL || r->order.kind != FTM_REQ_RECV || r->flight.from != a->proc->rank ? NULL : r;
+    return r == NULL || r->order.kind != FTM_REQ_RECV || r->flight.from != a->proc->index ? NULL : r;
 }
 
 /* Whether piece number FTM_CONTEXT of that size may come for this receive. */
@@ -349,7 +349,7 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
     ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
     r->flight.number = 0;
     /* The sender's call ends with the acknowledgement, unless its data were copied into a ring. */
-    e->awaited |= a->proc->rank != e->config.rank && r->flight.piece > FTM_RING_PIECE;
+    e->awaited |= a->proc->index != e->self_proc && r->flight.piece > FTM_RING_PIECE;
     ftm_request_done(e, r, r->error);
     return 0;
 }
@@ -363,7 +363,7 @@ static struct ftm_item *recv_find_ask(struct ftm_list *head, const struct ftm_ar
     for (link = head->next; link != head; link = link->next) {
         struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, bin);
 
-        if (item->ask && item->proc == a->proc->rank && (item->number & FTM_TAG_MAX) == FTM_TAG(a->tag))
+        if (item->ask && item->proc == a->proc->index && (item->number & FTM_TAG_MAX) == FTM_TAG(a->tag))
             return item;
     }
     return NULL;
@@ -381,7 +381,7 @@ int ftm_recv_withdraw(struct ftm *e, const struct ftm_arrival *a)
     if (match == NULL)
         item = recv_find_ask(&e->contexts.early, a);
     else if (match->bins_count > 0)
-        item = recv_find_ask(&match->bins[(size_t)a->proc->rank & (match->bins_count - 1)].unexpected, a);
+        item = recv_find_ask(&match->bins[(size_t)a->proc->index & (match->bins_count - 1)].unexpected, a);
     if (item != NULL) {
         flags |= FTM_FLAG_YES;
         if (match != NULL)
@@ -390,6 +390,6 @@ int ftm_recv_withdraw(struct ftm *e, const struct ftm_arrival *a)
             ftm_list_remove(&item->bin);
         recv_free_item(e, item);
     }
-    ftm_proc_tell(e, a->proc->rank, FTM_WORD(FTM_WITHDRAW, flags, 0, FTM_TAG(a->tag)), NULL, 0);
+    ftm_proc_tell(e, a->proc->index, FTM_WORD(FTM_WITHDRAW, flags, 0, FTM_TAG(a->tag)), NULL, 0);
     return 0;
 }

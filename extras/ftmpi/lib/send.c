@@ -72,7 +72,7 @@ static int send_eager(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
         send_pack(e, r, 0);
         data = e->scratch;
     }
-    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0),
+    err = ftm_proc_send(e, p->index, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0),
                         data, (size_t)r->bytes, NULL, NULL);
     if (err != 0)
         return err;
@@ -95,7 +95,7 @@ static int send_ask(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
     ftm_flight_put_ask((unsigned char *)e->scratch, &ask);
     if (with_data)
         send_pack(e, r, FTM_ASK_SIZE);
-    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation),
+    err = ftm_proc_send(e, p->index, ftm_proc_from(e, r->order.comm->generation),
                         send_tag(r, FTM_ASK, with_data ? FTM_FLAG_DATA : 0), e->scratch, size, NULL, NULL);
     if (err != 0) {
         ftm_table_remove(&e->flights, number, FTM_FLIGHT);
@@ -119,7 +119,7 @@ static int send_try(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
 
 int ftm_send_begin(struct ftm *e, struct ftm_request *r)
 {
-    struct ftm_proc *p = &e->procs[r->proc];
+    struct ftm_proc *p = e->procs[r->proc];
     int err = ftm_list_is_empty(&p->queue) ? send_try(e, p, r) : PHX_EAGAIN;
 
     if (err == 0)
@@ -156,8 +156,8 @@ static void send_bounced(const void *data, size_t size, void *arg)
     struct ftm_request *r = b->request;
 
     ftm_mem_free(&r->engine->mem, b, sizeof *b + b->size);
-    if (!ftm_list_is_empty(&r->engine->procs[r->proc].parts))
-        ftm_proc_owe(r->engine, &r->engine->procs[r->proc]);
+    if (!ftm_list_is_empty(&r->engine->procs[r->proc]->parts))
+        ftm_proc_owe(r->engine, r->engine->procs[r->proc]);
     send_released(data, size, r);
 }
 
@@ -192,7 +192,7 @@ static int send_part_packed(struct ftm *e, struct ftm_request *r, uint64_t tag, 
     struct send_bounce *b;
     int err;
 
-    if (ftm_proc_is_blocked(&e->procs[r->proc]) || r->flight.unreleased >= SEND_BOUNCES)
+    if (ftm_proc_is_blocked(e->procs[r->proc]) || r->flight.unreleased >= SEND_BOUNCES)
         return PHX_EAGAIN;
     b = send_bounce(e, r, size);
     if (b == NULL)
@@ -245,7 +245,7 @@ static void send_parts(struct ftm *e, struct ftm_request *r)
         send_check_end(r);
     } else if (err != PHX_EAGAIN) {
         ftm_end(e, 1, "rank %d: cannot send %lu bytes to rank %d: %s", e->config.rank,
-                (unsigned long)r->bytes, r->proc, phx_strerror(err));
+                (unsigned long)r->bytes, e->procs[r->proc]->seat, phx_strerror(err));
     }
 }
 
@@ -280,7 +280,7 @@ static struct ftm_request *send_find(struct ftm *e, const struct ftm_arrival *a,
 {
     struct ftm_request *r = number > FTM_TAG_MAX ? NULL : ftm_table_get(&e->flights, (int)number, FTM_FLIGHT);
 
-    if (r == NULL || r->order.kind != FTM_REQ_SEND || r->proc != a->proc->rank || !r->asked)
+    if (r == NULL || r->order.kind != FTM_REQ_SEND || r->proc != a->proc->index || !r->asked)
         return NULL;
     return r;
 }

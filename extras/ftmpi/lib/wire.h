@@ -55,6 +55,9 @@ enum ftm_start {
 #define FTM_LIFE(word) ((uint32_t)((word) >> 24 & FTM_LIFE_MAX))
 #define FTM_RANK(word) ((uint32_t)((word) & FTM_RANK_MAX))
 
+/* Both at once: what tells processes apart. */
+#define FTM_WHO(word) ((uint64_t)(word) & 0xfffffffffu)
+
 #define FTM_WORD(kind, flags, context, tag)                                                       \
     ((uint64_t)(kind) << 60 | (uint64_t)(flags) << 56 | (uint64_t)(context) << 31 | (uint64_t)(tag))
 #define FTM_KIND(word) ((int)((word) >> 60))
