@@ -1,31 +1,35 @@
 /* cg.c - conjugate gradients that lose processes and end right, with the bits of a run that lost none. */
 
-/*      make ftmpi
+/*
+ *      make ftmpi
  *      PATH=$PWD/build/ftmpi:$PATH
- *      cd extras/ftmpi/examples && ftmpicc -O2 -o cg cg.c parity.c copies.c
+ *      cd extras/ftmpi/examples && ftmpicc -O2 -o cg cg.c parity.c copies.c -lm
  *      ftmpirun -n 8 --ft rebuild ./cg        and, from elsewhere, kill -9 any of the eight
  *
- *      usage: cg [-n CELLS] [-k EVERY] [-e]
+ *      usage: cg [-n CELLS] [-k EVERY] [-p] [-e]
  *
- * Solves A x = b, A being the 5-point Laplacian on a square of CELLS x CELLS cells (160). Ranks own rows of cells. It is
- * written against mpi.h alone; with mpicc of another MPI it is a solver without recovery.
+ * Solves A x = b, A being the 5-point Laplacian on a square of CELLS x CELLS cells (160). Ranks own rows of
+ * cells. It is written against mpi.h alone; with mpicc of another MPI it is a solver without recovery.
  *
- * What a row needs is three vectors, x, r and p, which stand beside each other, so that a block of rows is one piece
- * of memory: a checkpoint is a copy of it, and handing rows over is sending them. A checkpoint is taken every
- * EVERY (20) iterations and lies in memory, not on a disk. The mode of MPI_COMM_WORLD (ftmpirun --ft) says how:
+ * What a row needs is three vectors, x, r and p, which stand beside each other, so that a block of rows is
+ * one piece of memory: a checkpoint is a copy of it, and handing rows over is sending them. A checkpoint is
+ * taken every EVERY (20) iterations and lies in memory, not on a disk. The mode of MPI_COMM_WORLD (ftmpirun
+ * --ft) says how:
  *
  *      rebuild         parity.h: the last rank computes nothing and holds the exclusive-or of all others
  *      blank, shrink   copies.h: the neighbour has a copy, and the others take over the rows
  *
- * Same bits: the sum over a row is made by its owner, and MPI_Allreduce adds up vectors with one element per row
- * of which all but one rank's are 0. So nothing is rounded there, and each rank adds the rows' sums in the rows'
- * order: no result depends on who owns which row, nor on the shape of the reduction's tree.
+ * Same bits: the sum over a row is made by its owner, and MPI_Allreduce adds up vectors with one element
+ * per row of which all but one rank's are 0. So nothing is rounded there, and each rank adds the rows' sums
+ * in the rows' order: no result depends on who owns which row, nor on the shape of the reduction's tree.
  *
- * Each function that communicates returns an MPI error code, and so does main()'s loop: load, solve, check; when that
- * ends with MPI_ERR_OTHER, MPI_Comm_dup repairs the communicator and it is done again. The last call of the loop
- * is an MPI_Comm_dup without need: it ends alike at all ranks, so nobody goes home while another one goes back.
+ * Each function that communicates returns an MPI error code, and so does main()'s loop: load, solve, check;
+ * when that ends with MPI_ERR_OTHER, MPI_Comm_dup repairs the communicator and it is done again. The last
+ * call of the loop is an MPI_Comm_dup without need: it ends alike at all ranks, so nobody goes home while
+ * another one goes back.
  *
- * -e: each rank says what happens to it, one line each, for those who watch: "@ SECONDS RANK LIFE PID WORD NUMBER". */
+ * -p: parity in any mode, for other MPIs. -e: each rank says what happens to it, one line each, for those
+ * who watch: "@ SECONDS RANK LIFE PID WORD NUMBER". */
 #define _POSIX_C_SOURCE 200809L
 #include "copies.h"
 #include "parity.h"
@@ -52,12 +56,12 @@ struct cg {
     double *q, *up, *down; /* A p; the rows of p beside ours */
     double *part, *all;    /* one per row, see above */
     double norm;           /* of b */
-    int use_parity, is_new;
+    int use_parity;
     struct parity parity;
     struct copies copies;
 };
 
-static const char usage[] = "usage: cg [-n CELLS] [-k EVERY] [-e]\n";
+static const char usage[] = "usage: cg [-n CELLS] [-k EVERY] [-p] [-e]\n";
 
 /* ---- What is said ------------------------------------------------------------------------------------- */
 
@@ -199,8 +203,8 @@ static int exchange(struct cg *s, double *(*at)(const struct cg *, int))
                        MPI_STATUS_IGNORE);
     if (err != MPI_SUCCESS)
         return err;
-    return MPI_Sendrecv(at(s, s->rows - 1), s->n, MPI_DOUBLE, below, 3, s->up, s->n, MPI_DOUBLE, above, 3, s->comm,
-                        MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(at(s, s->rows - 1), s->n, MPI_DOUBLE, below, 3, s->up, s->n, MPI_DOUBLE, above, 3,
+                        s->comm, MPI_STATUS_IGNORE);
 }
 
 /* q = A v, for our rows, of which the neighbours are in up[] and down[]. */
@@ -404,7 +408,8 @@ static int solve(struct cg *s)
             if (err != MPI_SUCCESS)
                 return err;
         }
-        say(s, "iteration", iteration(s));
+        if (s->mine == 0)
+            say(s, "iteration", iteration(s));
         err = iterate(s);
         if (err != MPI_SUCCESS)
             return err;
@@ -412,7 +417,7 @@ static int solve(struct cg *s)
     return MPI_SUCCESS;
 }
 
-/* |b - A x| / |b|, from x alone. */
+/* |b - A x| / |b|, for which x is all that is needed. */
 static int residual(struct cg *s, double *out)
 {
     double d, left = 0.0;
@@ -496,9 +501,11 @@ static int read_words(struct cg *s, int argc, char **argv)
 
     s->n = 160;
     s->every = 20;
-    while ((option = getopt(argc, argv, "n:k:e")) != -1) {
+    while ((option = getopt(argc, argv, "n:k:pe")) != -1) {
         if (option == 'e')
             s->events = 1;
+        else if (option == 'p')
+            s->use_parity = 1;
         else if (option == 'n' || option == 'k')
             *(option == 'n' ? &s->n : &s->every) = (int)strtol(optarg, NULL, 10);
         else
@@ -526,7 +533,7 @@ static int open_all(struct cg *s)
     s->comm = MPI_COMM_WORLD;
     s->norm = norm_of_b(s);
     MPI_Comm_size(s->comm, &s->size);
-    s->use_parity = is_rebuilt() && s->size > 1;
+    s->use_parity = s->size > 1 && (s->use_parity || is_rebuilt());
     s->up = numbers(NULL, (size_t)s->n);
     s->down = numbers(NULL, (size_t)s->n);
     s->all = numbers(NULL, (size_t)s->n);

@@ -101,8 +101,8 @@ int copies_save(struct copies *c, const void *state, int bytes, MPI_Comm comm)
     s->data[1] = malloc((size_t)s->bytes[1] + 1);
     if (s->data[1] == NULL)
         return MPI_ERR_INTERN;
-    err = MPI_Sendrecv(s->data[0], bytes, MPI_BYTE, after, 1, s->data[1], s->bytes[1], MPI_BYTE, before, 1, comm,
-                       MPI_STATUS_IGNORE);
+    err = MPI_Sendrecv(s->data[0], bytes, MPI_BYTE, after, 1, s->data[1], s->bytes[1], MPI_BYTE, before, 1,
+                       comm, MPI_STATUS_IGNORE);
     if (err != MPI_SUCCESS)
         return err;
     s->number = ++c->last;

@@ -1,8 +1,9 @@
-/* copies.h - a checkpoint in memory for jobs whose size may change: each rank keeps its own and its neighbour's. */
+/* copies.h - a checkpoint in memory for jobs whose size may change: a neighbour keeps a copy. */
 
-/* Over mpi.h alone: copy copies.h and copies.c into a program of yours. The living ranks of a communicator, in
- * their order, are blocks 0, 1, 2, ...; the checkpoint of a block is kept by its rank and by that of the next
- * block (that of the last one by the first). So it outlives any number of ranks of which no two are neighbours.
+/* Over mpi.h alone: copy copies.h and copies.c into a program of yours. The living ranks of a communicator,
+ * in their order, are blocks 0, 1, 2, ...; the checkpoint of a block is kept by its rank and by that of the
+ * next block (that of the last one by the first). So it outlives any number of ranks of which no two are
+ * neighbours.
  *
  *      copies_open(&c);                           once
  *      copies_find(&c, comm, &found);             first of all, and after each recovery of comm
@@ -10,8 +11,8 @@
  *      rank's data is copies_block(&c, b). Deal them out anew. If (!found), begin at the beginning.
  *      copies_save(&c, state, bytes, comm);       now and then; bytes may differ
  *
- * It is for SHRINK and BLANK, and for the modes of REBUILD where nobody minds that a restarted process gets its part
- * from others. Two checkpoints are kept, as in parity.h and for the same reason.
+ * It is for SHRINK and BLANK, and for the modes of REBUILD where nobody minds that a restarted process gets
+ * its part from others. Two checkpoints are kept, as in parity.h and for the same reason.
  *
  * copies_save and copies_find are collective and return an MPI error code. After MPI_ERR_OTHER recover the
  * communicator and find. */

@@ -66,8 +66,8 @@ static int holds(const long numbers[2], long number)
     return numbers[0] == number || numbers[1] == number;
 }
 
-/* The newest checkpoint that all hold but the one rank that has none, which is put into *empty (-1: there is no
- * such rank). 0: there is none, or more than one rank has nothing. `numbers` has two of each rank. */
+/* The newest checkpoint that all hold but the one rank that has none, which is put into *empty (-1: there
+ * is no such rank). 0: there is none, or more than one rank has nothing. `numbers` has two of each rank. */
 static long newest(const long (*numbers)[2], int size, int *empty, long *last)
 {
     int i, k, m, empties = 0;
