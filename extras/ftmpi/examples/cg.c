@@ -29,7 +29,7 @@
  * another one goes back.
  *
  * -p: parity in any mode, for other MPIs. -e: each rank says what happens to it, one line each, for those
- * who watch: "@ SECONDS RANK LIFE PID WORD NUMBER". */
+ * who watch: "@ SECONDS RANK LIFE PID WORD NUMBER"; the rank is the one it was started as. */
 #define _POSIX_C_SOURCE 200809L
 #include "copies.h"
 #include "parity.h"
@@ -48,7 +48,7 @@
 struct cg {
     MPI_Comm comm;
     int n, every, events;
-    int rank, size;
+    int seat, rank, size;  /* seat: the first rank, and that of whom we replace */
     int blocks, mine;      /* mine: -1 for the rank that has the parity and no rows */
     int *owner;            /* the rank of each block */
     int first, rows;       /* of ours */
@@ -84,7 +84,7 @@ static void say(const struct cg *s, const char *word, long number)
 {
     if (!s->events)
         return;
-    printf("@ %.6f %d %s %ld %s %ld\n", now(), s->rank, setting("FTMPI_LIFE"), (long)getpid(), word, number);
+    printf("@ %.6f %d %s %ld %s %ld\n", now(), s->seat, setting("FTMPI_LIFE"), (long)getpid(), word, number);
     fflush(stdout);
 }
 
@@ -570,10 +570,11 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    s.rank = (int)strtol(setting("FTMPI_RANK"), NULL, 10);
+    s.seat = (int)strtol(setting("FTMPI_RANK"), NULL, 10);
     say(&s, "starting", 0);
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
+    if (getenv("FTMPI_RANK") == NULL)
+        MPI_Comm_rank(MPI_COMM_WORLD, &s.seat);
     say(&s, "initialized", 0);
     if (open_all(&s) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -581,7 +582,7 @@ int main(int argc, char **argv)
         if ((err = recover(&s)) != MPI_SUCCESS)
             break;
     if (err != MPI_SUCCESS) {
-        fprintf(stderr, "cg: rank %d: MPI error %d\n", s.rank, err);
+        fprintf(stderr, "cg: rank %d: MPI error %d\n", s.seat, err);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     say(&s, "done", iteration(&s));

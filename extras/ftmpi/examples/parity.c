@@ -33,10 +33,17 @@ void parity_close(struct parity *c)
 /* The exclusive-or of what all others have in `from` goes to the rank `to`, which has nothing of its own. */
 static int gather(struct parity *c, struct parity_slot *from, int to, int rank, MPI_Comm comm)
 {
+    unsigned long *nothing;
+    int err;
+
     if (rank != to)
         return MPI_Reduce(from->words, NULL, c->words, MPI_UNSIGNED_LONG, MPI_BXOR, to, comm);
-    memset(from->words, 0, (size_t)c->words * sizeof *from->words);
-    return MPI_Reduce(MPI_IN_PLACE, from->words, c->words, MPI_UNSIGNED_LONG, MPI_BXOR, to, comm);
+    nothing = calloc((size_t)c->words, sizeof *nothing);
+    if (nothing == NULL)
+        return MPI_ERR_INTERN;
+    err = MPI_Reduce(nothing, from->words, c->words, MPI_UNSIGNED_LONG, MPI_BXOR, to, comm);
+    free(nothing);
+    return err;
 }
 
 int parity_save(struct parity *c, const void *state, MPI_Comm comm)
