@@ -38,8 +38,8 @@ launcher_parts = $(addprefix extras/launch/,proc.c lines.c status.c)
 ftmpi: build/ftmpi/ftmpirun
 	@for f in ftmpicc ftmpicxx ftmpif77 ftmpif90; do ln -sf ../../extras/ftmpi/$$f build/ftmpi/$$f; done
 	@extras/ftmpi/ftmpicc -build
-build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbiter.c start.c \
-    arbiter.h start.h wire.h) $(launcher_parts) phoenix.c phoenix.h
+build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c \
+    arbiter.h start.h modes.h wire.h) $(launcher_parts) phoenix.c phoenix.h
 	@mkdir -p build/ftmpi
 	$(CC) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 

@@ -41,19 +41,20 @@ static const char *ftmpi_host(void *ctx, uint32_t rank)
     return f->ops.host(f->ops.ctx, rank);
 }
 
-static void ftmpi_cast(void *ctx, uint64_t tag, const void *data, size_t size)
+static void ftmpi_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data,
+                       size_t size)
 {
     struct la_ftmpi *f = ctx;
-    struct phx_range *ranges = calloc(f->job->size, sizeof *ranges);
+    struct phx_range *ranges = calloc(count, sizeof *ranges);
     struct phx_cast c;
     uint32_t i;
     int err = PHX_ENOMEM;
 
     memset(&c, 0, sizeof c);
-    for (i = 0; ranges != NULL && i < f->job->size; i++)
-        ranges[i].first = ranges[i].last = FTM_NAME(f->job->id, FTM_PROCESS, 0, i);
+    for (i = 0; ranges != NULL && i < count; i++)
+        ranges[i].first = ranges[i].last = FTM_NAME(f->job->id, FTM_PROCESS, 0, 0) | to[i];
     c.ranges = ranges;
-    c.ranges_count = f->job->size;
+    c.ranges_count = count;
     c.from = FTM_NAME(f->job->id, FTM_ARBITER, 0, 0);
     c.tag = tag;
     c.data = data;
@@ -65,9 +66,25 @@ static void ftmpi_cast(void *ctx, uint64_t tag, const void *data, size_t size)
         f->ops.fail(f->ops.ctx, 1, phx_strerror(err));
 }
 
+static const char *ftmpi_start(void *ctx, uint32_t rank, uint32_t life)
+{
+    (void)ctx;
+    (void)rank;
+    (void)life;
+    return "the job has mode abort";
+}
+
+static void ftmpi_kill(void *ctx, uint32_t rank, uint32_t life)
+{
+    (void)ctx;
+    (void)rank;
+    (void)life;
+}
+
 int la_ftmpi_new(struct la_ftmpi **out, const struct la_job *job, const struct la_ftmpi_ops *ops)
 {
-    struct ftm_arbiter_ops mine = { NULL, ftmpi_cast, ftmpi_say, ftmpi_over, ftmpi_host };
+    struct ftm_arbiter_ops mine = { NULL,       ftmpi_cast,  ftmpi_say, ftmpi_over,
+                                    ftmpi_host, ftmpi_start, ftmpi_kill };
     struct la_ftmpi *f = calloc(1, sizeof *f);
     uint32_t i;
     int err;
@@ -78,7 +95,7 @@ int la_ftmpi_new(struct la_ftmpi **out, const struct la_job *job, const struct l
     f->ops = *ops;
     f->job = job;
     mine.ctx = f;
-    err = ftm_arbiter_new(&f->arbiter, NULL, job->size, &mine);
+    err = ftm_arbiter_new(&f->arbiter, NULL, job->size, 0, &mine);
     for (i = 0; i < job->size && err == 0; i++)
         err = ftm_arbiter_started(f->arbiter, i, 0);
     if (err != 0) {

@@ -5,6 +5,7 @@
 #include "fault.h"
 #include "list.h"
 #include "mem.h"
+#include "notice.h"
 #include "phoenix.h"
 #include "proc.h"
 #include "table.h"
@@ -43,6 +44,8 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
+    /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
+    void (*on_trace)(void *user, const char *line);
 };
 
 #define FTM_EAGER_LIMIT 65536
@@ -98,6 +101,7 @@ struct ftm {
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
     struct ftm_opening start;
+    struct ftm_notice notice;
     struct ftm_counters counters;
     struct ftm_comm *world, *self;
     struct ftm_schedule *schedules; /* of schedule.c */
@@ -149,6 +153,13 @@ void ftm_end(struct ftm *e, int code, const char *format, ...)
 #endif
     ;
 
+/* A line for who asked for FTMPI_TRACE, without an end of line. Costs nothing if nobody did. */
+void ftm_trace(struct ftm *e, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
 /* MPI_Abort, or a fatal error with a line for people: the arbiter is told, so that all end. */
 void ftm_abort(struct ftm *e, int code, const char *line);
 
@@ -158,8 +169,5 @@ int ftm_finished(const struct ftm *e);
 
 /* 1: everything that was sent has left the hands of the program: nothing waits for room or for an answer. */
 int ftm_has_sent(const struct ftm *e);
-
-/* For flight.c: what the arbiter says, and what is said to one. -1: nobody says that. */
-int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
 
 #endif

@@ -103,9 +103,11 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
     if (e->ended)
         return;
     if (kind == FTM_START || kind == FTM_NOTICE || kind == FTM_OUT)
-        bad = ftm_engine_told(e, from, tag, data, size);
+        bad = ftm_notice_told(e, from, tag, data, size);
+    else if (a.proc == NULL || (e->config.life > 0 && !e->notice.begun))
+        bad = ftm_notice_hold(e, from, tag, data, size);
     else
-        bad = a.proc == NULL ? -1 : flight_dispatch(e, &a);
+        bad = flight_dispatch(e, &a);
     if (bad)
         ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
                 e->config.rank, kind, (unsigned long)size, (unsigned long)FTM_RANK(from),

@@ -96,11 +96,11 @@ void ftm_proc_clear(struct ftm *e)
     e->procs_count = e->procs_capacity = 0;
 }
 
-int ftm_proc_table(struct ftm *e, const void *data, size_t size)
+int ftm_proc_table(struct ftm *e, struct ftm_seats_head *head, const void *data, size_t size)
 {
     uint32_t count = (uint32_t)e->config.size, i;
     struct ftm_seat *seats = ftm_mem_new(&e->mem, count * sizeof *seats);
-    int result = seats == NULL ? -1 : ftm_seats_get(seats, count, data, size);
+    int result = seats == NULL ? -1 : ftm_seats_get(head, seats, count, data, size);
 
     for (i = 0; result == 0 && i < count; i++) {
         struct ftm_proc *p = e->procs[i];
@@ -108,6 +108,7 @@ int ftm_proc_table(struct ftm *e, const void *data, size_t size)
         proc_name(e, p, seats[i].life);
         p->host = (int)seats[i].host;
         p->site = (int)seats[i].site;
+        p->state = seats[i].failed ? FTM_PROC_FAILED : FTM_PROC_OK;
     }
     ftm_mem_free(&e->mem, seats, count * sizeof *seats);
     return result;

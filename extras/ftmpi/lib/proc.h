@@ -9,6 +9,7 @@
 
 struct ftm;
 struct ftm_ring;
+struct ftm_seats_head;
 
 /* A process is a life of a seat, which is the rank in the world that its launcher gave it. One that is
  * started again has a new entry behind all others, and the old one stays as it was: groups hold places in
@@ -55,7 +56,7 @@ void ftm_proc_clear(struct ftm *e);
 void ftm_proc_drop_local(struct ftm *e);
 
 /* Reads a TABLE. 0, or -1: malformed, or no memory. */
-int ftm_proc_table(struct ftm *e, const void *data, size_t size);
+int ftm_proc_table(struct ftm *e, struct ftm_seats_head *head, const void *data, size_t size);
 
 /* That life of that seat, or NULL: it was never here. */
 struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t seat, uint32_t life);

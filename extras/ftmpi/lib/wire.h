@@ -33,8 +33,13 @@ enum ftm_start {
     FTM_START_HELLO,     /* process to arbiter: here I am */
     FTM_START_TABLE,     /* arbiter to all: who is where; MPI_Init is over */
     FTM_START_FINALIZED, /* process to arbiter: MPI_Finalize was called */
-    FTM_START_ABORT      /* process to arbiter: MPI_Abort, or a fatal error: code and text */
+    FTM_START_ABORT,     /* process to arbiter: MPI_Abort, or a fatal error: code and text */
+    FTM_START_SPAWN,     /* process to arbiter: start this seat again, as this life: struct ftm_spawn */
+    FTM_START_ASK,       /* process to arbiter: NOTICEs from this number on did not come (4 bytes) */
+    FTM_START_MODES      /* process to arbiter: a communicator has another mode than ABORT now */
 };
+
+#define FTM_FLAG_REST 1u /* of a NOTICE: the answer to ASK */
 
 #define FTM_JOB_MAX 0x3ffffffu
 #define FTM_LIFE_MAX 0xfffu

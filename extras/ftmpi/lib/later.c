@@ -1,0 +1,28 @@
+/* later.c - what notices bring about, before there are recoveries: each part goes when the real one is here. */
+#include "later.h"
+
+#include "engine.h"
+
+void ftm_fault_declared(struct ftm *e, int proc)
+{
+    e->procs[proc]->state = FTM_PROC_FAILED;
+}
+
+void ftm_recover_joined(struct ftm *e, int proc)
+{
+    (void)e;
+    (void)proc;
+}
+
+void ftm_recover_nospawn(struct ftm *e, int seat, uint32_t life)
+{
+    (void)e;
+    (void)seat;
+    (void)life;
+}
+
+void ftm_recover_restarted(struct ftm *e, uint32_t generation)
+{
+    (void)generation;
+    e->start.ready = 1;
+}
