@@ -208,7 +208,7 @@ static void tell_end(struct run *r, const char *wanted)
     r->good = 1;
     if (strcmp(r->act->mode, "abort") == 0) {
         snprintf(line, sizeof line, "status %d, all gone %.0f ms later", r->play.status, r->gone * 1e3);
-        judge(r, r->play.status == 128 + SIGKILL && r->gone <= GONE, line);
+        judge(r, r->deaths > 0 && r->play.status == 128 + SIGKILL && r->gone <= GONE, line);
     } else {
         if (end != NULL)
             snprintf(line, sizeof line, "%.*s", (int)strcspn(end, "\n"), end);
