@@ -18,7 +18,7 @@ test:
 
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
-launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c)
+launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c)
 build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch]) $(launch_arbiter) $(launch_arbiter:.c=.h)
 	@mkdir -p build
 	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) $(launch_arbiter) phoenix.c

@@ -57,7 +57,8 @@ static void on_notice(struct world *w, uint64_t tag, const unsigned char *data, 
     }
 }
 
-static void on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data, size_t size)
+static void on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data,
+                    size_t size)
 {
     struct world *w = ctx;
 

@@ -165,7 +165,8 @@ static void arbiter_cast(struct ftm_arbiter *a, uint32_t count, uint64_t tag, co
         a->ops.cast(a->ops.ctx, a->to, count, tag, data, size);
 }
 
-static void arbiter_cast_one(struct ftm_arbiter *a, uint64_t word, uint64_t tag, const void *data, size_t size)
+static void arbiter_cast_one(struct ftm_arbiter *a, uint64_t word, uint64_t tag, const void *data,
+                             size_t size)
 {
     a->ops.cast(a->ops.ctx, &word, 1, tag, data, size);
 }

@@ -146,8 +146,8 @@ static int environ_modes(struct ftm_environ *v)
     }
     if (v->config.modes.comm == FTMPI_COMM_MODE_ABORT || v->config.arbiter != 0)
         return 0;
-    snprintf(v->problem, sizeof v->problem, "FTMPI_MODE=%.40s wants a launcher that tells who failed: ftmpirun, "
-             "or phxrun --ftmpi", text);
+    snprintf(v->problem, sizeof v->problem, "FTMPI_MODE=%.40s wants a launcher that tells who failed: "
+             "ftmpirun, or phxrun --ftmpi", text);
     return -1;
 }
 

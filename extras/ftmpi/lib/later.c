@@ -1,4 +1,4 @@
-/* later.c - what notices bring about, before there are recoveries: each part goes when the real one is here. */
+/* later.c - what notices bring about, before there are recoveries: goes when those are here. */
 #include "later.h"
 
 #include "engine.h"

@@ -93,7 +93,7 @@ static void init_start(void)
     if (!init_has_begun(ftm_this))
         init_die("MPI_Init", v.config.arbiter != 0 ? "the launcher does not answer, or not all processes came"
                                                    : "rank 0 does not answer, or not all processes came");
-    ftm_pump_until(ftm_this, init_is_ready, ftm_this); /* one that was started again: as long as others take */
+    ftm_pump_until(ftm_this, init_is_ready, ftm_this); /* started again: as long as the others take */
 }
 
 FTM_ALIAS(Init)

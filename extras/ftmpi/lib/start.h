@@ -45,7 +45,7 @@ struct ftm_spawn {
 enum ftm_event_kind {
     FTM_EVENT_FINISHED = 1, /* all that live have called MPI_Finalize */
     FTM_EVENT_ABORT,        /* the job ends: rank, life (whose fault), code, text */
-    FTM_EVENT_JOINED,       /* rank, life, host, site; code is the generation of its SPAWN; text its host's name */
+    FTM_EVENT_JOINED,       /* rank, life, host, site; code the generation of its SPAWN; text its host */
     FTM_EVENT_FAILED,       /* rank, life; code why (an exit status, or minus a signal), text */
     FTM_EVENT_NOSPAWN,      /* rank, life (that was wanted); text why it cannot be started */
     FTM_EVENT_CLOSING       /* the others end: who has not come out of MPI_Init yet is not wanted any more */
