@@ -31,6 +31,8 @@ bar() { # name, figure, limit: at most
     }'
 }
 
+note() { printf '#\t%s\n' "$*"; }
+
 pairs() { # two files: what the awk expression $3 makes of x and y, the figures of one round; the median
     paste "$out/$1" "$out/$2" | awk "{ x = \$1; y = \$2 } x != \"-\" && y != \"-\" { print $3 }" | median
 }
@@ -67,7 +69,7 @@ done
 column 2 rebuild.7 > "$out/rebuild.all"
 column 3 rebuild.7 > "$out/rebuild.exec"
 bar rebuild_8_ranks_ms "$(pairs rebuild.all rebuild.exec 'x - y')" 50
-echo "#	rebuild: fork and exec until main() take $(column 3 rebuild.7 | median) ms of it, not counted here"
+note "rebuild: fork and exec until main() take $(median < "$out/rebuild.exec") ms of it, not counted here"
 
 # ---- Agreement ----------------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ while [ "$round" -lt "$rounds" ]; do
 done
 bar agree_1_round_of_allreduce "$(pairs strict reduce 'x / y - 1')" 2
 bar agree_2_rounds_of_allreduce "$(pairs dup reduce 'x / y')" 4
-echo "#	8 ranks, us: allreduce $(median < "$out/reduce"), strict $(median < "$out/strict")," \
+note "8 ranks, us: allreduce $(median < "$out/reduce"), strict $(median < "$out/strict")," \
     "dup $(median < "$out/dup")"
 
 # ---- Nobody dies --------------------------------------------------------------------------------------
@@ -131,5 +133,5 @@ for mode in $modes; do
     [ "$mode" != abort ] || alone=$each
     [ "$mode" = abort ] || bar "instructions_${mode#*,}_of_abort" \
         "$(echo "$each $alone" | awk '{ print $1 == "-" || $2 == "-" ? "-" : $1 / $2 }')" 1.005
-    echo "#	instructions of a message, $mode: $each"
+    note "instructions of a message, $mode: $each"
 done

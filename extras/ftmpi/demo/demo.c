@@ -264,12 +264,12 @@ static void table(const struct run *runs, int count)
 int main(int argc, char **argv)
 {
     enum { COUNT = sizeof acts / sizeof *acts };
-    static struct run runs[COUNT];
+    struct run *runs = calloc(COUNT, sizeof *runs);
     char bits[16] = "";
     int i, k, bad = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc != 3) {
+    if (argc != 3 || runs == NULL) {
         fprintf(stderr, "usage: demo FTMPIRUN FOLDER\n");
         return 2;
     }
@@ -285,5 +285,6 @@ int main(int argc, char **argv)
             snprintf(bits, sizeof bits, "%.13s", strstr(runs[0].play.said, "bits"));
     }
     table(runs, COUNT);
+    free(runs);
     return bad;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# demo.sh - what `make demo_mpi` does: builds the examples, kills their ranks, runs those of the paper; judges.
+# demo.sh - what `make demo_mpi` does: kills ranks of the solver, then runs the paper's examples; judges.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ftmpi.XXXXXX") || exit 1
