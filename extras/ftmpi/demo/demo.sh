@@ -6,13 +6,14 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/ftmpi.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 examples=extras/ftmpi/examples
-ftmpirun=build/ftmpi/ftmpirun
+ftmpirun=${FTMPIRUN:-build/ftmpi/ftmpirun}
+ftmpicc=${FTMPICC:-extras/ftmpi/ftmpicc}
 bad=0
 
 build() { # program, other sources
     one=$1
     shift
-    extras/ftmpi/ftmpicc -O2 -o "$dir/$one" "$examples/$one.c" "$@" -lm || exit 1
+    $ftmpicc -O2 -o "$dir/$one" "$examples/$one.c" "$@" -lm || exit 1
 }
 build cg $examples/parity.c $examples/copies.c
 build example1
