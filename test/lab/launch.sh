@@ -398,7 +398,7 @@ gone_dark() { # host: all its processes are killed, and its cables pulled
 # the MPI over three sites behind NAT: a rank is killed, then a gateway; the others shrink and end right
 scene_ft_sites() {
     local pid victim examples=extras/ftmpi/examples bits begun
-    sites a b c
+    sites x y z
     try env FTMPI_BUILD="$lab/ftmpi" extras/ftmpi/ftmpicc -O2 -o "$dir/cg" $examples/cg.c $examples/parity.c \
         $examples/copies.c -lm
     bits=$("$dir/cg" -n 300 | sed 's/.*bits //')
@@ -411,7 +411,7 @@ scene_ft_sites() {
     soon 20 announced restored 0 || die "no recovery from a death: $(tail -n 3 "$dir/out" "$dir/err")"
     soon 60 announced iteration 300 || die "no iteration 300: $(tail -n 3 "$dir/out" "$dir/err")"
     begun=$SECONDS
-    gone_dark gb out b
+    gone_dark gy out y
     wait $pid
     status=$?
     note "ended $((SECONDS - begun)) s after the gateway; told: $(grep -c ' noticed ' "$dir/out")"
