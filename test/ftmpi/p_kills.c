@@ -6,7 +6,8 @@
  * and for each the announcement upon which it is killed, some microseconds later, after SIGSTOP for a while
  * or at once. With ONLY just the run of that number. Afterwards: in mode ABORT the status of the killed
  * rank; else every survivor must end with the bits of a run in which nobody died, the launcher with status
- * 0, and in both cases nothing may be left. Prints "# ..." and, at last, "RUNS KILLS BAD". */
+ * 0, and in both cases nothing may be left (promises 77-80, 85). Prints "# ..." and, at last, "RUNS KILLS
+ * BAD". */
 #define _POSIX_C_SOURCE 200809L
 #include "../../extras/ftmpi/demo/play.h"
 

@@ -395,7 +395,7 @@ gone_dark() { # host: all its processes are killed, and its cables pulled
     for one in $(ip netns pids "$me$1"); do kill -KILL "$one" 2> /dev/null; done
 }
 
-# the MPI over three sites behind NAT: a rank is killed, then a gateway; the others shrink and end right
+# the MPI over three sites behind NAT: a rank dies, then a gateway; the others end right (promises 77, 88)
 scene_ft_sites() {
     local pid victim examples=extras/ftmpi/examples bits begun
     sites x y z
