@@ -318,7 +318,7 @@ function outside_header(path,    beside, line) {
     sub(/[^\/]*$/, "", beside)
     if (path !~ /\// && stands_at(beside path))
         return
-    if (FILENAME ~ /^extras\/ftmpi\/lib\// && path ~ /^(\.\.\/)?mpi\.h$/)
+    if (FILENAME ~ /^extras\/ftmpi\/lib\// && path ~ /^(\.\.\/)?mpi(-ext)?\.h$/)
         return
     if (FILENAME == "extras/phx/tool.h" && path == "../ssh/ssh.h")
         return

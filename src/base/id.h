@@ -9,11 +9,12 @@ PHX_PRIVATE int phx__id_compare(const struct phx_id *a, const struct phx_id *b);
 PHX_PRIVATE uint64_t phx__id_hash(const struct phx_id *id);
 
 /* All ids a node knows, each with a small index. An index is used again only after phx__id_drop, which step.c
- * calls once every room has forgotten the node. */
+ * calls once every room has forgotten the node. That of a node which phx_fail named is never dropped. */
+enum phx__id_use { PHX__ID_FREE, PHX__ID_USED, PHX__ID_FAILING, PHX__ID_FAILED };
 struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
-    uint8_t *used;
+    uint8_t *used; /* enum phx__id_use; FAILING: not all rooms have seen it */
     struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
     uint32_t slot_capacity;
     uint32_t count;        /* ids in use */

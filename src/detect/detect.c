@@ -670,6 +670,14 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
     return 0;
 }
 
+PHX__COLD int phx__detect_fail(struct phx__detect *d, uint32_t node, uint64_t now)
+{
+    if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0)
+        return PHX_ENOMEM;
+    detect_set_state(d, node, PHX_NODE_FAILED, now);
+    return 0;
+}
+
 enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
     const struct phx__detect_node *n = phx__detect_node_of(d, node);

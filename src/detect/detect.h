@@ -109,6 +109,8 @@ PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
+/* The host says that it has failed: 0 or PHX_ENOMEM. The owner reports nothing of it after that. */
+PHX_PRIVATE int phx__detect_fail(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */

@@ -70,7 +70,7 @@
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
     DIAL_FAILED,
-    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_BARRED,   /* a key, cluster or version does not fit, or it takes this node for dead */
     DIAL_DUPLICATE /* not a failure */
 };
 
@@ -379,7 +379,8 @@ static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = *d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
+        || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;

@@ -33,7 +33,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
  * unreachable, and there was never more than news of it. */
 PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
-    return phx__route_is_forgettable(&p->route, node)
+    return p->ids.used[node] == PHX__ID_USED && phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
                || (heard && phx__node_history(p, node) == NULL
                    && phx__post_sched_find(&p->post, node) == NULL));

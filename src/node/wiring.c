@@ -176,7 +176,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
-    if (d == NULL)
+    if (d == NULL || p->ids.used[node] != PHX__ID_USED)
         return 0;
     *incarnation = d->incarnation;
     if (seq != NULL)

@@ -936,6 +936,25 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_look_again(p); /* once for all that failed in this step */
 }
 
+PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
+{
+    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
+
+    if (owner == node || owner == PHX__NONE)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+}
+
+PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint64_t n = last - first < p->store.count ? last - first + 1 : 0;
+
+    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= last - first)
+            box_fail(p, node, p->store.boxes[i - 1]);
+    for (; n > 0; n--)
+        box_fail(p, node, phx__post_store_find(&p->store, first + n - 1));
+}
+
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */

@@ -898,7 +898,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && phx__route_is_forgettable(r, i))
+            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
     if (i >= r->table.capacity)
         return PHX__NONE;
@@ -908,6 +908,14 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
+
+PHX__COLD int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    if (route_know(r, node, now) != 0)
+        return PHX_ENOMEM;
+    route_changed(r, node);
+    return 0;
+}
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {

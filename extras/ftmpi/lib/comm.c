@@ -11,12 +11,52 @@
 /* Contexts of the first communicators, the same at all processes. */
 enum { COMM_WORLD_CONTEXT = 0, COMM_SELF_CONTEXT = 2, COMM_STEP = 2 };
 
+/* What only collectives look at. */
+static void comm_free_dense(struct ftm *e, struct ftm_comm *c)
+{
+    size_t bytes;
+
+    if (c == NULL)
+        return;
+    bytes = (size_t)c->size * sizeof *c->dense_ranks;
+    ftm_coll_forget(e, c);
+    ftm_mem_free(&e->mem, c->dense_ranks, bytes);
+    ftm_group_drop(e, c->group);
+    ftm_mem_free(&e->mem, c, sizeof *c);
+}
+
+struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm)
+{
+    const struct ftm_group *g = comm->group;
+    struct ftm_comm *c = comm->dense;
+    int i, n = 0;
+
+    if (c != NULL || (c = ftm_mem_new(&e->mem, sizeof *c)) == NULL)
+        return c;
+    c->size = g->size - g->gaps;
+    c->dense_ranks = ftm_mem_new(&e->mem, (size_t)c->size * sizeof *c->dense_ranks);
+    for (i = 0; c->dense_ranks != NULL && i < g->size; i++)
+        if (g->proc[i] != FTM_GAP)
+            c->dense_ranks[n++] = i;
+    if (c->dense_ranks != NULL)
+        (void)ftm_group_incl(e, g, n, c->dense_ranks, &c->group);
+    if (c->group == NULL) {
+        comm_free_dense(e, c);
+        return NULL;
+    }
+    c->rank = c->group->rank;
+    comm->dense = c;
+    return c;
+}
+
 static void comm_release(struct ftm *e, struct ftm_comm *c)
 {
     if (c->handle != 0)
         ftm_table_remove(&e->handles, c->handle, FTM_COMM);
     ftm_attr_forget_all(e, c);
+    ftm_fault_free(e, c);
     ftm_coll_forget(e, c);
+    comm_free_dense(e, c->dense);
     ftm_topo_drop(e, c->topo);
     ftm_group_drop(e, c->group);
     ftm_group_drop(e, c->remote);
@@ -45,8 +85,11 @@ static struct ftm_comm *comm_begin(struct ftm *e, const struct ftm_comm_parts *p
     c->errhandler = p->parent != NULL ? p->parent->errhandler
                                       : ftm_table_get(&e->handles, MPI_ERRORS_ARE_FATAL, FTM_ERRHANDLER);
     c->errhandler->refs++;
-    c->fault.modes = p->parent != NULL ? p->parent->fault.modes : e->config.modes;
-    return c;
+    c->handler_set = p->parent != NULL && p->parent->handler_set;
+    if (ftm_fault_begin(e, c, p->parent) == 0)
+        return c;
+    comm_release(e, c);
+    return NULL;
 }
 
 /* Enters it, at a handle chosen or at any (0), and opens its contexts. */

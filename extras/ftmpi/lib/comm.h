@@ -23,10 +23,13 @@ struct ftm_comm {
     struct ftm_group *group;  /* who sends here: the local one */
     struct ftm_group *remote; /* whom ranks name, of an intercommunicator; NULL: group */
     struct ftm_comm *local;   /* of an intercommunicator: its own side as a communicator; or NULL */
+    struct ftm_comm *dense;   /* of one with gaps: ftm_comm_dense; or NULL */
+    int *dense_ranks;         /* of a dense one: the ranks of its members in the other */
     struct ftm_match match[2];
     struct ftm_fault fault;
     uint32_t collectives; /* how many were begun: the tag of the next one */
     struct ftm_errhandler *errhandler; /* held */
+    int handler_set; /* by the program, here or where it comes from */
     struct ftm_attr *attrs;
     struct ftm_topo *topo; /* held; NULL: none */
     void *coll;            /* of coll_*.c: trees over hosts and sites, made when first needed */
@@ -50,6 +53,10 @@ struct ftm_comm_parts {
 };
 int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_comm **out);
 void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm);
+
+/* The members of a communicator with gaps, numbered without them: its contexts are not open, and it goes with
+ * the other. NULL: no memory. */
+struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
 
 /* MPI_Comm_free: the handle goes now, the rest with the last request. */
 void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);

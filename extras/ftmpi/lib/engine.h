@@ -82,6 +82,16 @@ struct ftm_opening {
     uint64_t cut_at;      /* it is too late then to find a way to it; 0: there is a way */
 };
 
+/* Who has failed, and what the program was told of it: of fault.c. */
+struct ftm_faults {
+    int *failed; /* places in procs, in the order of the arbiter */
+    size_t count, capacity;
+    size_t given_up; /* requests that ended before their messages did: what is late of these is nobody's */
+    int latest;      /* whose failure the program was told of last; -1: nobody's */
+    int fresh;       /* it was noted before the error handler was called */
+    char text[320];
+};
+
 struct ftm_counters {
     uint64_t arrived; /* messages, and outcomes */
     uint64_t copied;  /* bytes of payload that libftmpi copied */
@@ -103,6 +113,7 @@ struct ftm {
     struct ftm_opening start;
     struct ftm_notice notice;
     struct ftm_counters counters;
+    struct ftm_faults fault;
     struct ftm_comm *world, *self;
     struct ftm_schedule *schedules; /* of schedule.c */
     void *attr;                     /* of attr.c */

@@ -106,6 +106,8 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
         bad = ftm_notice_told(e, from, tag, data, size);
     else if (a.proc == NULL || (e->config.life > 0 && !e->notice.begun))
         bad = ftm_notice_hold(e, from, tag, data, size);
+    else if (a.proc->state == FTM_PROC_FAILED)
+        bad = 0; /* failed is final: whatever it still says is not heard */
     else
         bad = flight_dispatch(e, &a);
     if (bad)

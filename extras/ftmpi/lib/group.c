@@ -20,6 +20,7 @@ static int group_measure(struct ftm_group *g)
 
     for (i = 0; i < g->size; i++) {
         dense = dense && g->proc[i] == g->proc[0] + i;
+        g->gaps += g->proc[i] == FTM_GAP;
         if (g->proc[i] == FTM_GAP)
             continue;
         first = g->proc[i] < first ? g->proc[i] : first;
@@ -113,18 +114,17 @@ int ftm_group_rank_of(const struct ftm_group *g, int proc)
 
 int ftm_group_compare(const struct ftm_group *a, const struct ftm_group *b)
 {
-    int i, gaps = 0, result = MPI_IDENT;
+    int i, result = MPI_IDENT;
 
-    if (a->size != b->size)
+    if (a->size != b->size || a->gaps != b->gaps)
         return MPI_UNEQUAL;
     for (i = 0; i < a->size; i++) {
-        gaps += (a->proc[i] == FTM_GAP) - (b->proc[i] == FTM_GAP);
         if (a->proc[i] != FTM_GAP && ftm_group_rank_of(b, a->proc[i]) == MPI_UNDEFINED)
             return MPI_UNEQUAL;
         if (a->proc[i] != b->proc[i])
             result = MPI_SIMILAR;
     }
-    return gaps == 0 ? result : MPI_UNEQUAL;
+    return result;
 }
 
 /* Those of a of whom `wanted` tells whether they must be in b, behind each other; and then those of b who

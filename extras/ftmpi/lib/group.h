@@ -12,6 +12,7 @@ struct ftm;
 struct ftm_group {
     int refs;
     int size, rank;  /* of this process; MPI_UNDEFINED: it is not in it */
+    int gaps;        /* ranks that are nobody's */
     int first, span; /* processes first .. first + span - 1 may be in it */
     int *proc;       /* by rank; FTM_GAP: nobody */
     int *rank_of;    /* by process - first; NULL: the process of rank r is first + r */

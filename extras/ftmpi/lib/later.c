@@ -3,11 +3,6 @@
 
 #include "engine.h"
 
-void ftm_fault_declared(struct ftm *e, int proc)
-{
-    e->procs[proc]->state = FTM_PROC_FAILED;
-}
-
 void ftm_recover_joined(struct ftm *e, int proc)
 {
     (void)e;

@@ -6,7 +6,6 @@
 
 struct ftm;
 
-void ftm_fault_declared(struct ftm *e, int proc);
 void ftm_recover_joined(struct ftm *e, int proc);
 void ftm_recover_nospawn(struct ftm *e, int seat, uint32_t life);
 void ftm_recover_restarted(struct ftm *e, uint32_t generation);

@@ -216,7 +216,7 @@ static int comm_pick(const struct ftm_comm *c, struct comm_choice *all, int colo
     int i, n = 0;
 
     for (i = 0; i < c->size; i++)
-        if (all[i].color == color)
+        if (c->group->proc[i] != FTM_GAP && all[i].color == color)
             all[n++] = all[i];
     qsort(all, (size_t)n, sizeof *all, comm_by_key);
     for (i = 0; i < n; i++)

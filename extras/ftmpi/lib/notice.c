@@ -11,18 +11,13 @@
 
 #include "arbiter.h"
 #include "engine.h"
+#include "fault.h"
 #include "flight.h"
 #include "later.h"
 
 /* Of messages from processes that are not known yet: only those that take part in a recovery speak then, and
  * they say little. */
 #define NOTICE_HELD_MOST (1u << 20)
-
-struct ftm_notice_death {
-    int proc;
-    uint64_t when;
-    char text[200];
-};
 
 /* A message that is held. Its bytes follow. */
 struct notice_held {

@@ -9,8 +9,14 @@
 #include "start.h"
 
 struct ftm;
-struct ftm_notice_death;
 struct phx_node;
+
+/* One that was declared failed. */
+struct ftm_notice_death {
+    int proc;
+    uint64_t when;
+    char text[200];
+};
 
 /* A member of struct ftm. */
 struct ftm_notice {
@@ -26,7 +32,7 @@ struct ftm_notice {
     int modes;   /* the arbiter is to be told that failures end nothing; 2: it was */
     struct ftm_list held; /* messages of processes that are not known yet */
     size_t held_bytes;
-    struct ftm_notice_death *deaths;
+    struct ftm_notice_death *deaths; /* in the arbiter's order */
     size_t deaths_count, deaths_capacity;
 };
 

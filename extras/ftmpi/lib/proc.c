@@ -78,17 +78,51 @@ void ftm_proc_drop_local(struct ftm *e)
         proc_local_free(e, FTM_LIST_OF(link, struct proc_local, link));
 }
 
-void ftm_proc_clear(struct ftm *e)
+void ftm_proc_take_back(struct ftm *e, const void *arg)
+{
+    struct ftm_list *link, *next;
+
+    for (link = e->local.next; link != &e->local; link = next) {
+        struct proc_local *l = FTM_LIST_OF(link, struct proc_local, link);
+
+        next = link->next;
+        if (l->release == NULL || l->arg != arg)
+            continue;
+        ftm_list_remove(link);
+        ftm_mem_free(&e->mem, l, proc_local_bytes(l));
+    }
+}
+
+void ftm_proc_reclaim(struct ftm *e, const void *buffer, const void *arg)
+{
+    if (e->node != NULL && phx_reclaim(e->node, buffer, arg) == PHX_ENOMEM)
+        ftm_end(e, 1, "rank %d: no memory to take a buffer back", e->config.rank);
+}
+
+static void proc_drop_control(struct ftm *e, struct ftm_proc *p)
 {
     struct ftm_list *link;
+
+    while ((link = ftm_list_take(&p->control)) != NULL) {
+        struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
+
+        ftm_mem_free(&e->mem, c, sizeof *c + c->size);
+    }
+}
+
+void ftm_proc_silence(struct ftm *e, struct ftm_proc *p)
+{
+    proc_drop_control(e, p);
+    ftm_list_remove(&p->owing);
+    p->blocked = 0;
+}
+
+void ftm_proc_clear(struct ftm *e)
+{
     size_t i;
 
     for (i = 0; i < e->procs_count; i++) {
-        while ((link = ftm_list_take(&e->procs[i]->control)) != NULL) {
-            struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
-
-            ftm_mem_free(&e->mem, c, sizeof *c + c->size);
-        }
+        proc_drop_control(e, e->procs[i]);
         ftm_mem_free(&e->mem, e->procs[i], sizeof *e->procs[i]);
     }
     ftm_mem_free(&e->mem, e->procs, e->procs_capacity * sizeof *e->procs);
@@ -225,10 +259,13 @@ void ftm_proc_owe(struct ftm *e, struct ftm_proc *p)
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
 {
     struct ftm_proc *p = e->procs[proc];
-    int err = ftm_list_is_empty(&p->control)
-                  ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
     struct ftm_control *c;
+    int err;
 
+    if (p->state == FTM_PROC_FAILED)
+        return;
+    err = ftm_list_is_empty(&p->control)
+              ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
     if (err == 0)
         return;
     c = err == PHX_EAGAIN ? ftm_mem_resize(&e->mem, NULL, 0, sizeof *c + size) : NULL;

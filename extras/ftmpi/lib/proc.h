@@ -29,6 +29,8 @@ struct ftm_proc {
     int index; /* in e->procs */
     int seat, host, site;
     int state; /* enum ftm_proc_state */
+    int told;  /* of one that failed: the program was told of it */
+    uint64_t failed_us;
     size_t credit;   /* of the eager budget: bytes that may still be sent to it */
     size_t taken;    /* bytes of its eager messages that were taken and of which it was not told */
     uint64_t sent;   /* messages that were given to Phoenix for it */
@@ -93,6 +95,15 @@ void ftm_proc_flush(struct ftm *e);
 
 /* Phoenix has room for this name again. */
 void ftm_proc_writable(struct ftm *e, uint64_t name);
+
+/* It has failed: what waits to be sent to it, and is not part of a request, is forgotten. */
+void ftm_proc_silence(struct ftm *e, struct ftm_proc *p);
+
+/* Data of a message to this process itself that are lent with this arg are not looked at again. */
+void ftm_proc_take_back(struct ftm *e, const void *arg);
+
+/* Memory that Phoenix was lent with this arg (NULL: by on_begin) is ours again, whatever is left to do. */
+void ftm_proc_reclaim(struct ftm *e, const void *buffer, const void *arg);
 
 /* Delivers what this process sent to itself before now. */
 void ftm_proc_deliver(struct ftm *e);

@@ -178,7 +178,7 @@ int ftm_recv_probe(struct ftm *e, struct ftm_comm *comm, int source, int tag, st
 {
     struct ftm_group *peers = ftm_comm_peers(comm);
     int proc = source == MPI_ANY_SOURCE ? -1 : peers->proc[source];
-    struct ftm_item *item = ftm_match_look(&comm->match[0], proc, tag);
+    struct ftm_item *item = proc == FTM_GAP ? NULL : ftm_match_look(&comm->match[0], proc, tag);
 
     (void)e;
     if (item == NULL)
@@ -227,20 +227,36 @@ static int recv_keep(struct ftm *e, struct ftm_match *match, const struct ftm_ar
     return 0;
 }
 
-/* A message of a context that is over is nobody's. */
+/* What becomes of a message of another generation than the communicator has here. */
+enum recv_age { RECV_NOW, RECV_EARLY, RECV_OVER };
+
+static enum recv_age recv_age_of(const struct ftm_match *match, uint32_t generation)
+{
+    const struct ftm_comm *c = match->comm;
+
+    if (generation > c->generation)
+        return RECV_EARLY;
+    return (match->context & 1) == 0 && ftm_fault_goes_on(c) ? RECV_NOW : RECV_OVER;
+}
+
+/* A message of a context or a generation that is over is nobody's. */
 static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struct recv_message *m,
                          size_t charged)
 {
-    uint32_t context = FTM_CONTEXT(a->tag);
+    uint32_t context = FTM_CONTEXT(a->tag), generation = FTM_FROM_GENERATION(a->from);
     struct ftm_match *match = ftm_match_find(e, context);
-    struct ftm_request *r = match != NULL ? ftm_match_arrived(match, m->proc, m->tag) : NULL;
+    enum recv_age age = match == NULL ? (ftm_match_is_over(e, context) ? RECV_OVER : RECV_EARLY) : RECV_NOW;
+    struct ftm_request *r;
 
+    if (match != NULL && generation != match->comm->generation)
+        age = recv_age_of(match, generation);
+    r = age == RECV_NOW ? ftm_match_arrived(match, m->proc, m->tag) : NULL;
     if (r != NULL)
         recv_matched(e, r, m);
-    else if ((match != NULL || !ftm_match_is_over(e, context)) && recv_keep(e, match, a, m, charged) != 0)
+    else if (age != RECV_OVER && recv_keep(e, age == RECV_NOW ? match : NULL, a, m, charged) != 0)
         ftm_end(e, 1, "rank %d: no memory for a message of %lu bytes from rank %d", e->config.rank,
                 (unsigned long)m->bytes, e->procs[m->proc]->seat);
-    else if (match != NULL || !ftm_match_is_over(e, context))
+    else if (age != RECV_OVER)
         return; /* it is charged as long as it waits */
     if (charged > 0)
         recv_credit(e, m->proc, charged);
@@ -289,7 +305,7 @@ void ftm_recv_early(struct ftm *e, struct ftm_match *match)
         struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, bin);
 
         next = link->next;
-        if (item->context != match->context)
+        if (item->context != match->context || item->generation > match->comm->generation)
             continue;
         ftm_list_remove(link);
         if (ftm_match_keep(e, match, item) != 0) {
@@ -334,6 +350,8 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
     uint64_t offset;
     char *place;
 
+    if (r == NULL && e->fault.given_up > 0)
+        return 0;
     if (r == NULL || !recv_is_piece(r, a, &offset) || offset != r->flight.moved)
         return -1;
     place = r->flight.pack != NULL ? NULL : recv_block(r) + offset;
@@ -352,6 +370,44 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
     e->awaited |= a->proc->index != e->self_proc && r->flight.piece > FTM_RING_PIECE;
     ftm_request_done(e, r, r->error);
     return 0;
+}
+
+/* ---- What was given up ------------------------------------------------------------------------- */
+
+/* A piece of which Phoenix has read a part lies in the program's memory; which one only Phoenix knows. */
+static void recv_take_back(struct ftm *e, struct ftm_request *r)
+{
+    const struct ftm_flight *f = &r->flight;
+    uint64_t at;
+
+    for (at = f->moved; f->pack == NULL && at < f->wanted; at += f->piece)
+        ftm_proc_reclaim(e, recv_block(r) + at, NULL);
+}
+
+void ftm_recv_give_up(struct ftm *e, struct ftm_request *r)
+{
+    if (r->link.next != NULL)
+        ftm_match_unpost(&r->order.comm->match[r->order.collective], r);
+    if (r->flight.number == 0)
+        return;
+    ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
+    r->flight.number = 0;
+    recv_take_back(e, r);
+}
+
+void ftm_recv_forget(struct ftm *e, struct ftm_match *m, int proc, int all)
+{
+    struct ftm_list *link, *next;
+
+    for (link = m->all.next; link != &m->all; link = next) {
+        struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, all);
+
+        next = link->next;
+        if (item->proc != proc || (!all && item->size == item->bytes))
+            continue;
+        ftm_match_unkeep(m, item);
+        recv_free_item(e, item);
+    }
 }
 
 /* ---- MPI_Cancel of a send ---------------------------------------------------------------------- */

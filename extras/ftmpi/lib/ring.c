@@ -457,13 +457,17 @@ void ftm_ring_wake(struct ftm *e)
         RING_STORE(&FTM_LIST_OF(link, struct ftm_ring, link)->shared->writer_waits, 0);
 }
 
+void ftm_ring_drop(struct ftm *e, struct ftm_proc *p)
+{
+    ring_free(e, p->ring_in);
+    ring_free(e, p->ring_out);
+    p->ring_in = p->ring_out = NULL;
+}
+
 void ftm_ring_clear(struct ftm *e)
 {
     size_t i;
 
-    for (i = 0; i < e->procs_count; i++) {
-        ring_free(e, e->procs[i]->ring_in);
-        ring_free(e, e->procs[i]->ring_out);
-        e->procs[i]->ring_in = e->procs[i]->ring_out = NULL;
-    }
+    for (i = 0; i < e->procs_count; i++)
+        ftm_ring_drop(e, e->procs[i]);
 }

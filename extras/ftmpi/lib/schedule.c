@@ -30,9 +30,11 @@ struct schedule_memory {
 struct ftm_schedule {
     struct ftm_schedule *next; /* in e->schedules, once it has begun */
     struct ftm *e;
-    struct ftm_comm *comm;
+    struct ftm_comm *comm; /* held */
+    struct ftm_comm *members; /* comm, or comm->dense */
     int tag;
     int error, begun, done;
+    int goes_on; /* when a member fails */
     struct schedule_step *step;
     size_t count, capacity, at;
     struct ftm_request **active; /* started since the last wait */
@@ -48,7 +50,11 @@ struct ftm_schedule *ftm_schedule_new(struct ftm *e, struct ftm_comm *comm)
     if (s == NULL)
         return NULL;
     s->e = e;
-    s->comm = comm;
+    s->comm = s->members = comm;
+    if (comm->group->gaps > 0 && (s->members = ftm_comm_dense(e, comm)) == NULL) {
+        ftm_mem_free(&e->mem, s, sizeof *s);
+        return NULL;
+    }
     comm->refs++;
     s->tag = (int)(comm->collectives++ & FTM_TAG_MAX);
     return s;
@@ -106,7 +112,12 @@ struct ftm *ftm_schedule_engine(const struct ftm_schedule *s)
 
 struct ftm_comm *ftm_schedule_comm(const struct ftm_schedule *s)
 {
-    return s->comm;
+    return s->members;
+}
+
+const int *ftm_schedule_ranks(const struct ftm_schedule *s)
+{
+    return s->members != s->comm ? s->members->dense_ranks : NULL;
 }
 
 /* ---- Writing it ----------------------------------------------------------------------------------- */
@@ -229,17 +240,17 @@ static void schedule_fail(struct ftm_schedule *s, int error)
 
 static void schedule_start(struct ftm_schedule *s, const struct schedule_step *step)
 {
+    int peer = s->members == s->comm ? step->peer : s->members->dense_ranks[step->peer], err = MPI_ERR_INTERN;
     struct ftm_request *r = NULL;
     void *active = s->active;
-    int err = MPI_ERR_INTERN;
 
     if (ftm_mem_grow(&s->e->mem, &active, &s->active_capacity, s->actives, sizeof *s->active)) {
         s->active = active;
         if (step->kind == STEP_SEND)
             err = ftm_send_start(s->e, &r, FTM_STANDARD, s->comm, 1, step->from, step->count, step->type,
-                                 step->peer, s->tag);
+                                 peer, s->tag);
         else
-            err = ftm_recv_start(s->e, &r, s->comm, 1, step->to, step->count, step->type, step->peer,
+            err = ftm_recv_start(s->e, &r, s->comm, 1, step->to, step->count, step->type, peer,
                                  s->tag);
     }
     if (err != 0) {
@@ -319,9 +330,63 @@ static void schedule_advance(struct ftm_schedule *s)
     s->done = s->left == 0;
 }
 
+/* ---- Failures -------------------------------------------------------------------------------------- */
+
+void ftm_schedule_goes_on(struct ftm_schedule *s)
+{
+    s->goes_on = 1;
+}
+
+/* What has come of its messages too early is of no use any more. */
+static void schedule_end(struct ftm_schedule *s, int error)
+{
+    size_t i;
+
+    for (i = 0; i < s->actives; i++) {
+        struct ftm_request *r = s->active[i];
+
+        r->schedule = NULL;
+        if (!r->done)
+            ftm_request_fail(s->e, r, error);
+        ftm_request_free(s->e, r);
+    }
+    s->actives = s->left = 0;
+    s->at = s->count;
+    s->error = error;
+    s->done = 1;
+}
+
+void ftm_schedule_failed(struct ftm *e, const struct ftm_proc *p)
+{
+    struct ftm_schedule *s;
+
+    for (s = e->schedules; s != NULL; s = s->next)
+        if (!s->done && !s->goes_on && ftm_group_rank_of(s->comm->group, p->index) != MPI_UNDEFINED)
+            schedule_end(s, ftm_fault_code(s->comm));
+}
+
+void ftm_schedule_end_all(struct ftm *e, struct ftm_comm *comm, int error)
+{
+    struct ftm_schedule *s;
+
+    for (s = e->schedules; s != NULL; s = s->next)
+        if (!s->done && s->comm == comm)
+            schedule_end(s, error);
+}
+
+/* One that went on and has all that it needs has met no failure of its own. */
+static int schedule_verdict(const struct ftm_schedule *s)
+{
+    if (s->error != 0 || !s->comm->fault.watch)
+        return s->error;
+    return ftm_fault_coll(s->comm, 0);
+}
+
 int ftm_schedule_begin(struct ftm_schedule *s)
 {
     ftm_schedule_wait(s);
+    if (s->error == 0 && s->comm->fault.watch)
+        s->error = ftm_fault_coll(s->comm, s->goes_on);
     if (s->error != 0)
         return s->error;
     s->begun = 1;
@@ -338,7 +403,7 @@ int ftm_schedule_done(void *s)
 
 int ftm_schedule_error(const struct ftm_schedule *s)
 {
-    return s->error;
+    return s->goes_on ? schedule_verdict(s) : s->error;
 }
 
 void ftm_schedule_wake(struct ftm *e, struct ftm_schedule *s)
