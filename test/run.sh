@@ -588,7 +588,7 @@ done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"'
 stage 'examples' "$jobs"
 
-for part in world routing detect delivery lies campaign sane; do
+for part in world routing detect delivery mpi lies campaign sane; do
     add "sim $part" "limit sh test/sim/run.sh part $part"
 done
 if [ -s "$work/queue" ]; then

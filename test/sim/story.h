@@ -73,6 +73,11 @@ void tell_hole(struct sim *s);
 void tell_flaky(struct sim *s);
 void tell_late_ends(struct sim *s);
 
+/* Told in mpi_*.c: MPI programs over extras/ftmpi. Where there are no coroutines they are skipped. */
+extern const struct story mpi_stories[]; /* the last has no name */
+void tell_mpi_traffic(struct sim *s);
+void tell_mpi_walls(struct sim *s);
+
 /* Told in traces.c. */
 void tell_traces(struct sim *s);
 

@@ -53,6 +53,7 @@ static void comm_release(struct ftm *e, struct ftm_comm *c)
 {
     if (c->handle != 0)
         ftm_table_remove(&e->handles, c->handle, FTM_COMM);
+    ftm_recover_forget(e, c);
     ftm_attr_forget_all(e, c);
     ftm_fault_free(e, c);
     ftm_coll_forget(e, c);
@@ -103,8 +104,10 @@ static int comm_open(struct ftm *e, struct ftm_comm *c, int handle, int hidden)
         bad = ftm_table_add(&e->handles, FTM_COMM, c, &handle);
     if (bad == 0)
         c->handle = handle;
-    if (bad == 0 && c->context + 1 <= FTM_CONTEXT_MAX && ftm_match_attach(e, c) == 0)
+    if (bad == 0 && c->context + 1 <= FTM_CONTEXT_MAX && ftm_match_attach(e, c) == 0) {
+        ftm_recover_early(e);
         return 0;
+    }
     comm_release(e, c);
     return MPI_ERR_INTERN;
 }
@@ -121,6 +124,18 @@ int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_c
     if (rc == 0)
         *out = c;
     return rc;
+}
+
+int ftm_comm_succeed(struct ftm *e, struct ftm_comm *old, struct ftm_group *group, struct ftm_topo *topo,
+                     uint32_t generation, struct ftm_comm **out)
+{
+    struct ftm_comm_parts parts = { old, old->context, group, NULL, topo, 1 };
+
+    *out = comm_begin(e, &parts);
+    if (*out == NULL)
+        return MPI_ERR_INTERN;
+    (*out)->generation = generation;
+    return 0;
 }
 
 static int comm_predefine(struct ftm *e, int handle, const char *name, uint32_t context,
@@ -168,6 +183,9 @@ void ftm_comm_clear(struct ftm *e)
     struct ftm_comm *c;
     int place = 0;
 
+    while ((c = ftm_table_next(&e->handles, FTM_COMM, &place)) != NULL)
+        ftm_recover_forget(e, c); /* successors without a handle go with it */
+    place = 0;
     while ((c = ftm_table_next(&e->handles, FTM_COMM, &place)) != NULL) {
         if (c->local != NULL)
             comm_close(e, c->local);
@@ -198,7 +216,7 @@ void ftm_comm_free(struct ftm *e, struct ftm_comm *comm)
     ftm_comm_drop(e, comm);
 }
 
-int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
+static int comm_greatest(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
 {
     size_t bytes = (size_t)comm->size * sizeof(uint32_t);
     uint32_t mine = e->contexts.next, *all = ftm_mem_new(&e->mem, bytes);
@@ -213,6 +231,12 @@ int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
             *context = all[i];
     ftm_mem_free(&e->mem, all, bytes);
     return rc;
+}
+
+int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
+{
+    return ftm_recover_is_on(e, comm) ? ftm_recover_create(e, comm, 0, context)
+                                      : comm_greatest(e, comm, context);
 }
 
 int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,

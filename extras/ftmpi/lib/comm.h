@@ -10,6 +10,7 @@
 #include "group.h"
 #include "match.h"
 #include "mpi.h"
+#include "recover.h"
 #include "topo.h"
 
 /* Two contexts on the wire: `context`, which is even, for what the program sends, and the next one for
@@ -27,6 +28,7 @@ struct ftm_comm {
     int *dense_ranks;         /* of a dense one: the ranks of its members in the other */
     struct ftm_match match[2];
     struct ftm_fault fault;
+    struct ftm_recovery recovery;
     uint32_t collectives; /* how many were begun: the tag of the next one */
     struct ftm_errhandler *errhandler; /* held */
     int handler_set; /* by the program, here or where it comes from */
@@ -57,6 +59,10 @@ void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm);
 /* The members of a communicator with gaps, numbered without them: its contexts are not open, and it goes with
  * the other. NULL: no memory. */
 struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
+/* The successor of a communicator, with the same contexts and a higher generation: it has no handle, and
+ * nothing gets there before ftm_fault_succeeded. */
+int ftm_comm_succeed(struct ftm *e, struct ftm_comm *old, struct ftm_group *group, struct ftm_topo *topo,
+                     uint32_t generation, struct ftm_comm **out);
 
 /* MPI_Comm_free: the handle goes now, the rest with the last request. */
 void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);

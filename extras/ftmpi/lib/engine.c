@@ -10,6 +10,8 @@
 #include "error.h"
 #include "flight.h"
 #include "op.h"
+#include "rebuild.h"
+#include "recover.h"
 #include "request.h"
 #include "ring.h"
 #include "schedule.h"
@@ -242,9 +244,9 @@ static int engine_make(struct ftm *e)
         return PHX_ENOMEM;
     if ((err = engine_make_objects(e)) != 0)
         return err;
-    if (e->config.size > 1)
+    if (e->config.size > 1 && (e->config.hubs != NULL || e->config.on_protocol == NULL))
         return engine_make_node(e);
-    e->start.ready = 1;
+    e->start.ready = e->config.life == 0;
     return 0;
 }
 
@@ -277,6 +279,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
     ftm_list_init(&e->owing);
+    ftm_recover_init(e);
     ftm_notice_init(e);
     if ((err = engine_make(e)) != 0) {
         ftm_free(e);
@@ -296,6 +299,7 @@ int ftm_ready(const struct ftm *e)
 static void engine_settle(struct ftm *e)
 {
     ftm_proc_deliver(e);
+    ftm_recover_run(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
     engine_tell_end(e);
@@ -375,7 +379,9 @@ void ftm_free(struct ftm *e)
     ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
+    ftm_rebuild_clear(e);
     ftm_comm_clear(e);
+    ftm_recover_clear(e);
     engine_drop_early(e);
     ftm_attr_clear(e);
     ftm_error_clear(e);

@@ -9,6 +9,7 @@
 #include "phoenix.h"
 #include "proc.h"
 #include "table.h"
+#include "vote.h"
 #include "wire.h"
 
 struct ftm_arbiter;
@@ -44,6 +45,9 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
+    /* For tests: a message of an agreement or a recovery is about to leave for that process (a place in procs;
+     * -1: the arbiter). 1: it has been taken, and does not leave. With it, and hubs NULL, there is no node. */
+    int (*on_protocol)(void *user, int proc, uint64_t tag, const void *data, size_t size);
     /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
     void (*on_trace)(void *user, const char *line);
 };
@@ -116,6 +120,11 @@ struct ftm {
     struct ftm_faults fault;
     struct ftm_comm *world, *self;
     struct ftm_schedule *schedules; /* of schedule.c */
+    struct ftm_votes votes;
+    struct ftm_list recoveries;     /* struct ftm_comm that are recovered */
+    struct ftm_list early;          /* of recover.c: what is for generations that are not here yet */
+    int early_again;                /* of recover.c: it is looked through; 2: once more */
+    struct ftm_rebuild *rebuild;    /* of rebuild.c, or NULL */
     void *attr;                     /* of attr.c */
     phx *node;                      /* NULL: a world of one */
     struct ftm_list local;          /* messages to this process itself */

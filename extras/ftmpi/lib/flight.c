@@ -2,6 +2,7 @@
 #include "flight.h"
 
 #include "engine.h"
+#include "recover.h"
 #include "ring.h"
 
 static void flight_put32(unsigned char *to, uint32_t value)
@@ -82,6 +83,9 @@ static int flight_dispatch(struct ftm *e, const struct ftm_arrival *a)
     case FTM_WITHDRAW:
         return (FTM_FLAGS(a->tag) & FTM_FLAG_ANSWER) != 0 ? ftm_send_withdrawn(e, a)
                                                           : ftm_recv_withdraw(e, a);
+    case FTM_AGREE:
+    case FTM_REVOKE:
+        return ftm_recover_arrived(e, a);
     case FTM_RING:
         return ftm_ring_told(e, a);
     default:

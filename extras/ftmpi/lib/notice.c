@@ -13,7 +13,8 @@
 #include "engine.h"
 #include "fault.h"
 #include "flight.h"
-#include "later.h"
+#include "fault.h"
+#include "recover.h"
 
 /* Of messages from processes that are not known yet: only those that take part in a recovery speak then, and
  * they say little. */
@@ -122,12 +123,17 @@ int ftm_notice_spawn(struct ftm *e, int seat, uint32_t life, uint32_t generation
 {
     unsigned char bytes[FTM_SPAWN_SIZE];
     struct ftm_spawn s;
+    size_t size;
 
     s.rank = (uint32_t)seat;
     s.life = life;
     s.generation = generation;
+    size = ftm_spawn_put(bytes, &s);
+    if (e->config.on_protocol != NULL
+        && e->config.on_protocol(e->config.user, -1, FTM_WORD(FTM_START, FTM_START_SPAWN, 0, 0), bytes, size))
+        return 0;
     ftm_trace(e, "rank %d.%lu: asks for it", seat, (unsigned long)life);
-    return ftm_notice_tell(e, FTM_START_SPAWN, bytes, ftm_spawn_put(bytes, &s));
+    return ftm_notice_tell(e, FTM_START_SPAWN, bytes, size);
 }
 
 int ftm_notice_modes(struct ftm *e)
