@@ -56,13 +56,14 @@ struct ftm_comm_parts {
 int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_comm **out);
 void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm);
 
-/* The members of a communicator with gaps, numbered without them: its contexts are not open, and it goes with
- * the other. NULL: no memory. */
-struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
 /* The successor of a communicator, with the same contexts and a higher generation: it has no handle, and
  * nothing gets there before ftm_fault_succeeded. */
 int ftm_comm_succeed(struct ftm *e, struct ftm_comm *old, struct ftm_group *group, struct ftm_topo *topo,
                      uint32_t generation, struct ftm_comm **out);
+
+/* The members of a communicator with gaps, numbered without them: its contexts are not open, and it goes with
+ * the other. NULL: no memory. */
+struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
 
 /* MPI_Comm_free: the handle goes now, the rest with the last request. */
 void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);

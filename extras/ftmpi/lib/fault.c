@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "flight.h"
 #include "mpi-ext.h"
+#include "recover.h"
 #include "request.h"
 #include "ring.h"
 #include "schedule.h"
@@ -325,6 +326,7 @@ void ftm_fault_declared(struct ftm *e, int proc)
     fault_end_requests(e, p);
     ftm_schedule_failed(e, p);
     fault_silence(e, p);
+    ftm_recover_failed(e, proc);
 }
 
 /* What hangs on c ends, or, in CONT, its calls alone: requests that the program has a handle of stay, and

@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "flight.h"
 #include "notice.h"
 #include "recover.h"
 #include "vote.h"
@@ -24,7 +25,9 @@
  *
  * A new process learns who is who from a WELCOME: from the lowest living member that is not new, and again
  * from the next one when somebody fails; when none of those is left, from each new one that has had its own.
- * A WELCOME without ranks means that it is not wanted any more. */
+ * A WELCOME without ranks means that it is not wanted any more. As long as it has none it asks all that live,
+ * again whenever somebody fails or joins: those that wait as it does say so, and if that is all of them, nobody
+ * is left who knows the world, and it ends. */
 #define REBUILD_TRIES 3
 
 enum rebuild_state { REBUILD_NONE = 0, REBUILD_WANTS, REBUILD_ADMITS };
@@ -59,8 +62,12 @@ struct ftm_rebuild {
     struct ftm_vote *vote;
     struct rebuild_event *events;
     size_t events_count, events_capacity;
+    size_t first;       /* the events before it belong to recoveries that were in vain */
+    int vain;           /* the last one was: whoever joins now is not wanted */
     int restarted;      /* this process was, and has not been let in */
-    int outcome;
+    uint32_t round;     /* of asking who knows the world */
+    int *ignorant;      /* who has said in this round that it does not (places in procs) */
+    size_t ignorant_count, ignorant_capacity;
 };
 
 static struct ftm_rebuild *rebuild_get(struct ftm *e)
@@ -92,9 +99,18 @@ static void rebuild_note(struct ftm *e, enum rebuild_event_kind kind, int seat, 
     b->events[b->events_count++].life = life;
 }
 
+static void rebuild_ask_around(struct ftm *e, struct ftm_rebuild *b);
+static void rebuild_send_away(struct ftm *e, struct ftm_rebuild *b);
+
 void ftm_recover_joined(struct ftm *e, int proc)
 {
     rebuild_note(e, REBUILD_JOINED, e->procs[proc]->seat, e->procs[proc]->life);
+    if (e->rebuild == NULL)
+        return;
+    rebuild_ask_around(e, e->rebuild);
+    ftm_recover_early(e);
+    if (e->rebuild->vain && e->rebuild->state == REBUILD_NONE)
+        rebuild_send_away(e, e->rebuild);
 }
 
 void ftm_recover_nospawn(struct ftm *e, int seat, uint32_t life)
@@ -107,8 +123,12 @@ static void rebuild_welcome_all(struct ftm *e, struct ftm_rebuild *b);
 void ftm_rebuild_failed(struct ftm *e, int proc)
 {
     rebuild_note(e, REBUILD_FAILED, e->procs[proc]->seat, e->procs[proc]->life);
-    if (e->rebuild != NULL && e->rebuild->state == REBUILD_ADMITS)
+    if (e->rebuild == NULL)
+        return;
+    if (e->rebuild->state == REBUILD_ADMITS)
         rebuild_welcome_all(e, e->rebuild);
+    rebuild_ask_around(e, e->rebuild);
+    ftm_recover_early(e);
 }
 
 enum rebuild_outcome { REBUILD_GOES_ON, REBUILD_COMPLETE, REBUILD_IN_VAIN };
@@ -135,7 +155,7 @@ static enum rebuild_outcome rebuild_look(struct ftm *e, struct ftm_rebuild *b)
         if (b->rank[i].wanted)
             b->rank[i].proc = -1;
     }
-    for (k = 0; k < b->events_count && missing > 0; k++) {
+    for (k = b->first; k < b->events_count && missing > 0; k++) {
         const struct rebuild_event *event = &b->events[k];
         struct rebuild_rank *r = rebuild_wanted(b, event->seat);
 
@@ -149,8 +169,10 @@ static enum rebuild_outcome rebuild_look(struct ftm *e, struct ftm_rebuild *b)
             r->proc = -1;
             r->life++;
         }
-        if (event->kind == REBUILD_NOSPAWN || r->life > r->life_most)
+        if (event->kind == REBUILD_NOSPAWN || r->life > r->life_most) {
+            b->first = k + 1;
             return REBUILD_IN_VAIN;
+        }
     }
     return missing > 0 ? REBUILD_GOES_ON : REBUILD_COMPLETE;
 }
@@ -277,6 +299,17 @@ static void rebuild_end(struct ftm *e, struct ftm_rebuild *b)
     b->state = REBUILD_NONE;
 }
 
+/* The last life of a seat that was tried before this recovery, or that which the world knows. */
+static uint32_t rebuild_last_life(const struct ftm_rebuild *b, int seat, uint32_t life)
+{
+    size_t i;
+
+    for (i = 0; i < b->first; i++)
+        if (b->events[i].seat == seat && b->events[i].life > life)
+            life = b->events[i].life;
+    return life;
+}
+
 /* What became of the first agreement: who failed is wanted, and gaps are. */
 void ftm_rebuild_begin(struct ftm *e, struct ftm_comm *world, const struct ftm_modes *modes)
 {
@@ -296,6 +329,7 @@ void ftm_rebuild_begin(struct ftm *e, struct ftm_comm *world, const struct ftm_m
     b->modes = *modes;
     b->generation = world->generation + 1;
     b->state = REBUILD_WANTS;
+    b->vain = 0;
     for (i = 0; i < world->size; i++) {
         struct rebuild_rank *r = &b->rank[i];
         int proc = world->group->proc[i];
@@ -303,8 +337,8 @@ void ftm_rebuild_begin(struct ftm *e, struct ftm_comm *world, const struct ftm_m
         r->proc = ftm_recover_former(world, i);
         r->seat = e->procs[r->proc]->seat;
         r->wanted = proc < 0 || ftm_vote_says_failed(world->recovery.vote, proc);
-        r->life = e->procs[r->proc]->life + 1;
-        r->life_most = e->procs[r->proc]->life + REBUILD_TRIES;
+        r->life = rebuild_last_life(b, r->seat, e->procs[r->proc]->life) + 1;
+        r->life_most = r->life + REBUILD_TRIES - 1;
     }
 }
 
@@ -330,7 +364,7 @@ static void rebuild_order(struct ftm *e, struct ftm_rebuild *b)
 }
 
 /* The second agreement, among all of the new world. */
-static int rebuild_vote(struct ftm *e, struct ftm_rebuild *b)
+static void rebuild_vote(struct ftm *e, struct ftm_rebuild *b)
 {
     struct ftm_vote_part part = { UINT32_MAX, 0, NULL };
     size_t bytes = (size_t)b->count * sizeof(int);
@@ -343,9 +377,12 @@ static int rebuild_vote(struct ftm *e, struct ftm_rebuild *b)
     b->state = REBUILD_ADMITS;
     if (b->group != NULL && ftm_vote_place(e, 0, b->generation, b->group) == 0)
         b->vote = ftm_vote_start_at(e, 0, b->generation, FTM_VOTE_REBUILD, 0, &part);
-    if (b->vote == NULL)
+    if (b->vote == NULL) {
         ftm_end(e, 1, "rank %d: no memory to recover MPI_COMM_WORLD", e->config.rank);
-    return b->vote == NULL ? -1 : 0;
+        return;
+    }
+    rebuild_welcome_all(e, b);
+    ftm_recover_early(e);
 }
 
 static void rebuild_admit(struct ftm *e, struct ftm_rebuild *b)
@@ -358,21 +395,32 @@ static void rebuild_admit(struct ftm *e, struct ftm_rebuild *b)
         b->rank[i].wanted = 0;
     }
     ftm_trace(e, "MPI_COMM_WORLD: every seat has its process, generation %lu", (unsigned long)b->generation);
-    if (rebuild_vote(e, b) == 0) {
-        rebuild_welcome_all(e, b);
-        ftm_recover_early(e);
-    }
+    rebuild_vote(e, b);
+}
+
+/* Those that have joined and have no place. The lowest living member of the world tells them. */
+static void rebuild_send_away(struct ftm *e, struct ftm_rebuild *b)
+{
+    const struct ftm_group *g = ftm_recover_newest(e->world)->group;
+    size_t i;
+
+    for (i = 0; i < (size_t)g->size; i++)
+        if (g->proc[i] >= 0 && e->procs[g->proc[i]]->state != FTM_PROC_FAILED)
+            break;
+    if (i == (size_t)g->size || g->proc[i] != e->self_proc)
+        return;
+    for (i = 0; i < e->procs_count; i++)
+        if (e->procs[i]->state == FTM_PROC_JOINING)
+            welcome_send(e, b, (int)i, 0);
 }
 
 /* Nobody can be started: those that have joined meanwhile are not wanted. */
 static void rebuild_in_vain(struct ftm *e, struct ftm_rebuild *b)
 {
     struct ftm_comm *world = b->world;
-    int i;
 
-    for (i = 0; i < b->count; i++)
-        if (b->rank[i].wanted && b->rank[i].proc >= 0 && rebuild_is_lowest(e, b, 0))
-            welcome_send(e, b, b->rank[i].proc, 0);
+    b->vain = 1;
+    rebuild_send_away(e, b);
     world->refs++;
     rebuild_end(e, b);
     ftm_recover_ends(e, world, MPI_ERR_SPAWN);
@@ -454,6 +502,75 @@ int ftm_rebuild_run(struct ftm *e)
 
 /* ---- A process that was started again ---------------------------------------------------------------- */
 
+enum welcome_number { WELCOME_RANKS = 0, WELCOME_ASK, WELCOME_IGNORANT };
+
+static int rebuild_waits(const struct ftm_rebuild *b)
+{
+    return b->restarted && b->state == REBUILD_NONE;
+}
+
+/* Whether all that live have said that they know no more than we do. */
+static void rebuild_check_ignorance(struct ftm *e, const struct ftm_rebuild *b)
+{
+    size_t i, k;
+
+    for (i = 0; i < e->procs_count; i++) {
+        int state = e->procs[i]->state;
+
+        if ((int)i == e->self_proc || state == FTM_PROC_FAILED || state == FTM_PROC_FINISHED)
+            continue;
+        for (k = 0; k < b->ignorant_count && b->ignorant[k] != (int)i; k++)
+            ;
+        if (k == b->ignorant_count)
+            return;
+    }
+    ftm_end(e, 1, "rank %d: was started again, but nobody is left who knows the others", e->config.rank);
+}
+
+static void rebuild_ask_around(struct ftm *e, struct ftm_rebuild *b)
+{
+    unsigned char bytes[4];
+    size_t i;
+
+    if (!rebuild_waits(b))
+        return;
+    b->ignorant_count = 0;
+    put32(bytes, ++b->round);
+    for (i = 0; i < e->procs_count; i++)
+        if ((int)i != e->self_proc)
+            ftm_vote_tell(e, (int)i, FTM_WORD(FTM_AGREE, FTM_VOTE_WELCOME, 0, WELCOME_ASK), bytes,
+                          sizeof bytes);
+    rebuild_check_ignorance(e, b);
+}
+
+/* A question or an answer of one that waits, too. */
+static int rebuild_asked(struct ftm *e, const struct ftm_arrival *a)
+{
+    struct ftm_rebuild *b = e->rebuild;
+    void *array;
+
+    if (a->size != 4)
+        return -1;
+    if (b == NULL || !rebuild_waits(b))
+        return 0; /* we know the world, and it will be welcomed or sent away */
+    if (FTM_TAG(a->tag) == WELCOME_ASK) {
+        ftm_vote_tell(e, a->proc->index, FTM_WORD(FTM_AGREE, FTM_VOTE_WELCOME, 0, WELCOME_IGNORANT), a->data,
+                      a->size);
+        return 0;
+    }
+    if (get32(a->data) != b->round)
+        return 0;
+    array = b->ignorant;
+    if (!ftm_mem_grow(&e->mem, &array, &b->ignorant_capacity, b->ignorant_count, sizeof *b->ignorant)) {
+        ftm_end(e, 1, "rank %d: no memory to recover MPI_COMM_WORLD", e->config.rank);
+        return 0;
+    }
+    b->ignorant = array;
+    b->ignorant[b->ignorant_count++] = a->proc->index;
+    rebuild_check_ignorance(e, b);
+    return 0;
+}
+
 void ftm_recover_restarted(struct ftm *e, uint32_t generation)
 {
     struct ftm_rebuild *b = rebuild_get(e);
@@ -461,6 +578,7 @@ void ftm_recover_restarted(struct ftm *e, uint32_t generation)
     if (b == NULL)
         return;
     b->restarted = 1;
+    rebuild_ask_around(e, b);
     ftm_trace(e, "was started again, for generation %lu: waits to be let in", (unsigned long)generation);
     ftm_recover_early(e);
 }
@@ -483,6 +601,21 @@ static int welcome_proc(struct ftm *e, const unsigned char *from)
     return p->index;
 }
 
+/* A life that is newer than all that we have been told of: the arbiter's word is still on its way. */
+static int welcome_is_early(struct ftm *e, const unsigned char *from, uint32_t count)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++, from += WELCOME_RANK) {
+        uint32_t seat = get32(from), life = get32(from + 4);
+
+        if (seat < (uint32_t)e->config.size && life > e->procs[seat]->life
+            && ftm_proc_find(e, seat, life) == NULL)
+            return 1;
+    }
+    return 0;
+}
+
 static int welcome_read(struct ftm *e, struct ftm_rebuild *b, const unsigned char *from)
 {
     int i, self = 0;
@@ -503,18 +636,17 @@ static int welcome_read(struct ftm *e, struct ftm_rebuild *b, const unsigned cha
 }
 
 /* Only the first one counts, of this process's generation. */
-int ftm_rebuild_welcome(struct ftm *e, const void *data, size_t size)
+static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size)
 {
-    const unsigned char *from = data;
     struct ftm_rebuild *b = e->rebuild;
     uint32_t count, modes;
 
     if (e->config.life == 0)
         return -1;
-    if (b == NULL)
+    if (e->start.ready || (b != NULL && b->state != REBUILD_NONE))
+        return 0; /* it is in, or comes in */
+    if (b == NULL || !b->restarted)
         return 1;
-    if (b->state != REBUILD_NONE || !b->restarted)
-        return b->restarted || e->start.ready ? 0 : 1;
     count = size >= WELCOME_HEAD ? get32(from + 4) : 0;
     if (size < WELCOME_HEAD || count > (uint32_t)e->config.size || size != welcome_size((int)count))
         return -1;
@@ -522,6 +654,8 @@ int ftm_rebuild_welcome(struct ftm *e, const void *data, size_t size)
         ftm_end(e, 1, "rank %d: is not needed any more", e->config.rank);
         return 0;
     }
+    if (welcome_is_early(e, from + WELCOME_HEAD, count))
+        return 1;
     modes = get32(from + 8);
     b->modes.comm = (int)(modes & 0xff);
     b->modes.msg = (int)(modes >> 8 & 0xff);
@@ -533,9 +667,15 @@ int ftm_rebuild_welcome(struct ftm *e, const void *data, size_t size)
         return -1;
     b->world = e->world;
     b->world->refs++;
-    if (rebuild_vote(e, b) == 0)
-        rebuild_welcome_all(e, b);
+    rebuild_vote(e, b);
     return 0;
+}
+
+int ftm_rebuild_welcome(struct ftm *e, const struct ftm_arrival *a)
+{
+    if (FTM_TAG(a->tag) == WELCOME_RANKS)
+        return rebuild_welcome(e, a->data, a->size);
+    return FTM_TAG(a->tag) <= WELCOME_IGNORANT ? rebuild_asked(e, a) : -1;
 }
 
 void ftm_rebuild_clear(struct ftm *e)
@@ -545,6 +685,7 @@ void ftm_rebuild_clear(struct ftm *e)
     if (b == NULL)
         return;
     rebuild_end(e, b);
+    ftm_mem_free(&e->mem, b->ignorant, b->ignorant_capacity * sizeof *b->ignorant);
     ftm_mem_free(&e->mem, b->events, b->events_capacity * sizeof *b->events);
     ftm_mem_free(&e->mem, b, sizeof *b);
     e->rebuild = NULL;

@@ -8,6 +8,7 @@
 #include "fault.h"
 
 struct ftm;
+struct ftm_arrival;
 struct ftm_comm;
 struct ftm_group;
 struct ftm_rebuild;
@@ -20,8 +21,8 @@ int ftm_rebuild_run(struct ftm *e);
 void ftm_rebuild_failed(struct ftm *e, int proc);
 void ftm_rebuild_clear(struct ftm *e);
 
-/* A WELCOME: 0, 1: too early, -1: no process sends it. */
-int ftm_rebuild_welcome(struct ftm *e, const void *data, size_t size);
+/* Of FTM_VOTE_WELCOME: 0, 1: too early, -1: no process sends it. */
+int ftm_rebuild_welcome(struct ftm *e, const struct ftm_arrival *a);
 
 /* Of recover.c. The recovery of c ends: with a successor (0, or -1 and the job ends), or with an error. */
 int ftm_recover_succeed(struct ftm *e, struct ftm_comm *c, struct ftm_group *group, uint32_t generation,

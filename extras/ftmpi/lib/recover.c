@@ -409,7 +409,7 @@ static int recover_heard(struct ftm *e, const struct ftm_arrival *a)
     if (FTM_KIND(a->tag) == FTM_REVOKE)
         return recover_flooded(e, a);
     if (FTM_FLAGS(a->tag) == FTM_VOTE_WELCOME)
-        return ftm_rebuild_welcome(e, a->data, a->size);
+        return ftm_rebuild_welcome(e, a);
     rc = ftm_vote_arrived(e, a, &called);
     if (rc == 0 && called != NULL) {
         called->recovery.called = 1;
