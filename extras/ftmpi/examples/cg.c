@@ -166,6 +166,8 @@ static void deal(struct cg *s)
     s->state = numbers(s->state, state_size(s, most) / sizeof(double));
     s->q = numbers(s->q, (size_t)most * (size_t)s->n);
     s->part = numbers(s->part, (size_t)s->n);
+    s->up = numbers(s->up, (size_t)s->n); /* 0 at the edge, where nobody sends any */
+    s->down = numbers(s->down, (size_t)s->n);
 }
 
 /* ---- The method --------------------------------------------------------------------------------------- */
@@ -534,8 +536,6 @@ static int open_all(struct cg *s)
     s->norm = norm_of_b(s);
     MPI_Comm_size(s->comm, &s->size);
     s->use_parity = s->size > 1 && (s->use_parity || is_rebuilt());
-    s->up = numbers(NULL, (size_t)s->n);
-    s->down = numbers(NULL, (size_t)s->n);
     s->all = numbers(NULL, (size_t)s->n);
     copies_open(&s->copies);
     if (!s->use_parity)
