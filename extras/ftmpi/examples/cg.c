@@ -193,20 +193,23 @@ static double dot(const double *a, const double *b, int n)
     return d;
 }
 
-/* The rows above and below ours, of the vector whose row i is at(s, i); 0 outside of the square. */
+/* The rows above and below ours, of the vector whose row i is at(s, i); 0 outside of the square. In message
+ * mode CONT a row that was sent before a recovery may come after it: the tag says which row it is and of
+ * which iteration, and such a row always has the same bits. */
 static int exchange(struct cg *s, double *(*at)(const struct cg *, int))
 {
     int above = s->mine > 0 ? s->owner[s->mine - 1] : MPI_PROC_NULL;
-    int below = s->mine >= 0 && s->mine + 1 < s->blocks ? s->owner[s->mine + 1] : MPI_PROC_NULL, err;
+    int below = s->mine >= 0 && s->mine + 1 < s->blocks ? s->owner[s->mine + 1] : MPI_PROC_NULL;
+    int top = (int)iteration(s) * s->n + s->first, bottom = top + s->rows, err; /* tags of rows */
 
     if (s->mine < 0)
         return MPI_SUCCESS;
-    err = MPI_Sendrecv(at(s, 0), s->n, MPI_DOUBLE, above, 2, s->down, s->n, MPI_DOUBLE, below, 2, s->comm,
-                       MPI_STATUS_IGNORE);
+    err = MPI_Sendrecv(at(s, 0), s->n, MPI_DOUBLE, above, top, s->down, s->n, MPI_DOUBLE, below, bottom,
+                       s->comm, MPI_STATUS_IGNORE);
     if (err != MPI_SUCCESS)
         return err;
-    return MPI_Sendrecv(at(s, s->rows - 1), s->n, MPI_DOUBLE, below, 3, s->up, s->n, MPI_DOUBLE, above, 3,
-                        s->comm, MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(at(s, s->rows - 1), s->n, MPI_DOUBLE, below, bottom - 1, s->up, s->n, MPI_DOUBLE,
+                        above, top - 1, s->comm, MPI_STATUS_IGNORE);
 }
 
 /* q = A v, for our rows, of which the neighbours are in up[] and down[]. */
@@ -513,7 +516,7 @@ static int read_words(struct cg *s, int argc, char **argv)
         else
             return -1;
     }
-    return optind == argc && s->n >= 2 && s->n <= 4000 && s->every >= 1 ? 0 : -1;
+    return optind == argc && s->n >= 2 && s->n <= 2000 && s->every >= 1 ? 0 : -1;
 }
 
 static int is_rebuilt(void)

@@ -84,7 +84,7 @@ static int slot_begin(struct copies_slot *s, const void *state, int bytes, MPI_C
 int copies_save(struct copies *c, const void *state, int bytes, MPI_Comm comm)
 {
     struct copies_slot *s = &c->slot[1 - c->good];
-    int before, after, err;
+    int before, after, tag, err;
 
     /* Whoever comes out of it knows that all have come out of the save before, and hold what it wrote. */
     err = MPI_Barrier(comm);
@@ -94,36 +94,38 @@ int copies_save(struct copies *c, const void *state, int bytes, MPI_Comm comm)
         return err;
     before = s->rank[(s->mine + s->blocks - 1) % s->blocks];
     after = s->rank[(s->mine + 1) % s->blocks];
-    err = MPI_Sendrecv(&bytes, 1, MPI_INT, after, 1, &s->bytes[1], 1, MPI_INT, before, 1, comm,
+    tag = (int)(++c->last % 32768); /* in mode CONT the rest of an earlier save may come after a recovery */
+    err = MPI_Sendrecv(&bytes, 1, MPI_INT, after, tag, &s->bytes[1], 1, MPI_INT, before, tag, comm,
                        MPI_STATUS_IGNORE);
     if (err != MPI_SUCCESS)
         return err;
     s->data[1] = malloc((size_t)s->bytes[1] + 1);
     if (s->data[1] == NULL)
         return MPI_ERR_INTERN;
-    err = MPI_Sendrecv(s->data[0], bytes, MPI_BYTE, after, 1, s->data[1], s->bytes[1], MPI_BYTE, before, 1,
-                       comm, MPI_STATUS_IGNORE);
+    err = MPI_Sendrecv(s->data[0], bytes, MPI_BYTE, after, tag, s->data[1], s->bytes[1], MPI_BYTE,
+                       before, tag, comm, MPI_STATUS_IGNORE);
     if (err != MPI_SUCCESS)
         return err;
-    s->number = ++c->last;
+    s->number = c->last;
     c->good = 1 - c->good;
     return MPI_SUCCESS;
 }
 
 /* ---- Finding ---------------------------------------------------------------------------------------- */
 
-static int holds(const long numbers[2], long number)
+static int holds(const long numbers[3], long number)
 {
     return numbers[0] == number || numbers[1] == number;
 }
 
-static int is_empty(const long numbers[2])
+static int is_empty(const long numbers[3])
 {
     return numbers[0] == 0 && numbers[1] == 0;
 }
 
-/* The newest checkpoint that all hold who hold any; *first is the first one who does. */
-static long newest(const long (*numbers)[2], int size, int *first, long *last)
+/* The newest checkpoint that all hold who hold any; *first is the first one who does. numbers: of each rank
+ * the two that it holds, and the greatest that it knows. */
+static long newest(const long (*numbers)[3], int size, int *first, long *last)
 {
     long best = 0;
     int i, k, m;
@@ -132,8 +134,7 @@ static long newest(const long (*numbers)[2], int size, int *first, long *last)
     for (i = size - 1; i >= 0; i--) {
         if (!is_empty(numbers[i]))
             *first = i;
-        for (k = 0; k < 2; k++)
-            *last = numbers[i][k] > *last ? numbers[i][k] : *last;
+        *last = numbers[i][2] > *last ? numbers[i][2] : *last;
     }
     for (k = 0; k < 2 && *first < size; k++) {
         for (m = 0; m < size; m++)
@@ -146,7 +147,7 @@ static long newest(const long (*numbers)[2], int size, int *first, long *last)
 }
 
 /* Who is to give each block: its own rank, if it lives and holds it, or the next one's. 0, if one is lost. */
-static int find_holders(struct copies *c, const long (*numbers)[2], MPI_Comm comm)
+static int find_holders(struct copies *c, const long (*numbers)[3], MPI_Comm comm)
 {
     const struct copies_slot *s = &c->slot[c->good];
     int *there = places(s->group, s->rank, s->blocks, comm);
@@ -179,7 +180,7 @@ static int tell(struct copies *c, int first, MPI_Comm comm)
     return MPI_Bcast(c->holder, c->blocks, MPI_INT, first, comm);
 }
 
-static int find(struct copies *c, const long (*numbers)[2], int size, MPI_Comm comm)
+static int find(struct copies *c, const long (*numbers)[3], int size, MPI_Comm comm)
 {
     int rank, first;
     long number = newest(numbers, size, &first, &c->last);
@@ -200,7 +201,7 @@ static int find(struct copies *c, const long (*numbers)[2], int size, MPI_Comm c
 
 int copies_find(struct copies *c, MPI_Comm comm, int *found)
 {
-    long mine[2], (*all)[2];
+    long mine[3], (*all)[3];
     int size, err;
 
     *found = 0;
@@ -210,9 +211,10 @@ int copies_find(struct copies *c, MPI_Comm comm, int *found)
         return MPI_ERR_INTERN;
     mine[0] = c->slot[0].number;
     mine[1] = c->slot[1].number;
-    err = MPI_Allgather(mine, 2, MPI_LONG, all, 2, MPI_LONG, comm);
+    mine[2] = c->last;
+    err = MPI_Allgather(mine, 3, MPI_LONG, all, 3, MPI_LONG, comm);
     if (err == MPI_SUCCESS)
-        err = find(c, (const long(*)[2])all, size, comm);
+        err = find(c, (const long(*)[3])all, size, comm);
     free(all);
     *found = err == MPI_SUCCESS && c->blocks > 0;
     return err;

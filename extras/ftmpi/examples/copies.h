@@ -34,7 +34,7 @@ struct copies_slot {
 struct copies {
     struct copies_slot slot[2];
     int good;  /* the slot that is not overwritten next, and in which was found */
-    long last; /* the greatest number known */
+    long last; /* the greatest number that anybody began to save */
     int blocks;
     int *holder;
 };

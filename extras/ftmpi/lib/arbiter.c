@@ -491,7 +491,10 @@ static void arbiter_ended(struct ftm_arbiter *a, uint32_t rank, int status, int 
         arbiter_line(a, rank, "killed by signal %d (%s)", signal, strsignal(signal));
     else if (a->code == 0 && !a->over && status != 0)
         arbiter_line(a, rank, "ended with status %d", status);
-    arbiter_note_code(a, signal != 0 ? 128 + signal : status);
+    if (!a->goes_on || signal == 0)
+        arbiter_note_code(a, signal != 0 ? 128 + signal : status);
+    else if (a->death == 0) /* a kill counts as little here as it does a moment before MPI_Finalize */
+        a->death = 128 + signal;
 }
 
 /* The end of a process that has not called MPI_Init. */
