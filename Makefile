@@ -86,6 +86,11 @@ bench_detect: phoenix.c
 bench_serf: phoenix.c
 	@./test/bench/serf.sh
 
+# The arguments for routing, delivery and agreement, searched by spin, and each broken on purpose; some minutes.
+# ONLY=routing, FULL=1: larger searches, too.
+models:
+	@ONLY='$(ONLY)' FULL='$(FULL)' ./test/models/run.sh
+
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
@@ -105,4 +110,4 @@ clean:
 
 FORCE:
 .PHONY: all test demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
-    bench_detect bench_serf lab ports install clean FORCE
+    bench_detect bench_serf models lab ports install clean FORCE

@@ -622,8 +622,8 @@ int phx_busy(phx *p, uint64_t us);
  * PHX_EFAILED; only what is under way to a name that another node holds by now goes there. In the next
  * phx_step (in this one, inside a callback) on_node says PHX_NODE_FAILED, unless it was that already, and
  * outcomes, release and on_abandon follow, as far as that step has time. Others are told nothing; the node
- * itself, if it lives, is refused. It need not be known here, and counts in cfg.max_nodes for ever. 0, also if
- * it was said before; PHX_EINVAL (it is this node), PHX_ELIMIT, PHX_ENOMEM. */
+ * itself, if it lives, is refused. It need not be known here, and counts in cfg.max_nodes for ever. 0, also
+ * if it was said before; PHX_EINVAL (it is this node), PHX_ELIMIT, PHX_ENOMEM. */
 int phx_fail(phx *p, const struct phx_id *node);
 
 /* A monotonic clock for hosts that have none. */

@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "ftmpi.h"
 #include "../ftmpi/lib/arbiter.h"
-#include "../ftmpi/lib/modes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +27,6 @@ struct la_ftmpi {
     int said;
     char line[1024];
 };
-
-const char *const la_ftmpi_modes_words = FTM_MODES_WORDS;
-
-int la_ftmpi_modes(const char *text)
-{
-    struct ftm_modes modes;
-
-    return ftm_modes_read(&modes, text) != 0 ? -1 : modes.comm != FTMPI_COMM_MODE_ABORT;
-}
 
 /* A line that was no reason to end the job. */
 static void ftmpi_flush(struct la_ftmpi *f)
@@ -123,6 +113,8 @@ static const char *ftmpi_start(void *ctx, uint32_t rank, uint32_t life)
     struct ftmpi_rank *r = &f->rank[rank];
     uint32_t agent = ftmpi_place(f, r->agent);
 
+    if (!f->job->ft) /* the program wants it, and agents do not expect it */
+        return "phxrun was started without --ft";
     if (agent == LA_NONE)
         return "no host is left";
     r->next_agent = agent;

@@ -9,10 +9,6 @@
 
 struct la_ftmpi;
 
-/* What --ft and FTMPI_MODE say: 1: failures of ranks end nothing; 0; -1: none of these words. */
-int la_ftmpi_modes(const char *text);
-extern const char *const la_ftmpi_modes_words;
-
 struct la_ftmpi_ops {
     void *ctx;
     phx *(*node)(void *ctx);

@@ -5,10 +5,10 @@
 #define _DARWIN_C_SOURCE 1
 #endif
 #include "options.h"
+#include "../ftmpi/lib/modes.h"
 #include "../../phoenix.h"
 #include "args.h"
 #include "file.h"
-#include "ftmpi.h"
 #include "plan.h"
 
 #include <errno.h>
@@ -120,14 +120,16 @@ static int check_words(struct work *w)
 static int read_ft(struct work *w)
 {
     struct la_args *a = &w->args;
+    struct ftm_modes modes = { 0, 0, 0 };
     const char *text = a->ft != NULL ? a->ft : a->ftmpi ? variable(w, "FTMPI_MODE") : NULL;
     char entry[256];
 
-    if (text != NULL && (w->o->job.ft = la_ftmpi_modes(text)) < 0) {
-        snprintf(w->why, LA_TEXT, "%s: it is %s, not \"%.40s\"", a->ft != NULL ? "--ft" : "FTMPI_MODE",
-                 la_ftmpi_modes_words, text);
+    if (text != NULL && ftm_modes_read(&modes, text) != 0) {
+        snprintf(w->why, LA_TEXT, "%s: it is " FTM_MODES_WORDS ", not \"%.40s\"",
+                 a->ft != NULL ? "--ft" : "FTMPI_MODE", text);
         return PHX_EINVAL;
     }
+    w->o->job.ft = modes.comm != FTMPI_COMM_MODE_ABORT;
     a->ftmpi |= a->ft != NULL;
     if (a->ft != NULL) {
         snprintf(entry, sizeof entry, "FTMPI_MODE=%s", a->ft);

@@ -13,7 +13,7 @@
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
-    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+    (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 

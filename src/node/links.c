@@ -870,10 +870,12 @@ PHX__COLD void phx__node_links_admit(phx *p)
 void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
+    int rested = l != NULL && l->in.resting;
 
     if (l == NULL)
         return;
-    if (phx__link_rested(l) && phx__node_serves(p, l)) {
+    l->in.resting = 0;
+    if (rested && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
         (void)links_watch(p, l);
         return;

@@ -283,7 +283,7 @@ PHX__COLD static int step_fail(phx *p, uint32_t node)
         else
             (void)phx__buf_slices_reclaim(&l->out.stream, NULL, NULL); /* else when it was written */
     phx__dial_forget(&p->dial, node);
-    if (phx__detect_fail(&p->detect, node, p->now) != 0)
+    if (phx__detect_reachable(&p->detect, node, 0, 2, p->now) != 0)
         return PHX_ENOMEM;
     phx__post_box_forget(&p->post, node);
     p->ids.used[node] = PHX__ID_FAILED;
@@ -315,7 +315,7 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node);
+        phx__post_sched_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);

@@ -142,8 +142,7 @@ static void *wiring_begin(phx *p, const struct phx_message *m)
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
 static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+    p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
 static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)

@@ -414,7 +414,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
-    uint32_t node = phx__id_find_hash(r->ids, hash);
+    uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)

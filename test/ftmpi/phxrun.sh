@@ -5,6 +5,7 @@
 PHXRUN=${PHXRUN:-$ROOT/build/phxrun}
 compile p_coll
 compile p_ends
+compile p_deaths
 cat > "$work/hosts" <<'END'
 a:2
 b:2 via=g1
@@ -50,4 +51,40 @@ same "$?" 137 'an MPI program does not go on after a failure'
 job "$work/p_ends" late 4
 same "$status" 5 'a status after MPI_Finalize counts'
 same "$(grep -c ' of 8' "$work/out")" 8 '.. and others go on'
+
+# Ranks and hosts that die in a job that goes on.
+survivors() { # how many, who has failed: these see it, in one order
+    same "$(grep -c ' sees it, failed ' "$work/out" | tr -d ' ')" "$1" "$1 others see it"
+    same "$(sed 's/.* failed //' "$work/out" | sort -u | tr ' ' '\n' | sort -n | tr '\n' ' ')" "$2 " \
+        ".. in one order: $2"
+}
+job --ft blank "$work/p_deaths" kill 3 6
+same "$status" 0 'with --ft blank the others come to the end'
+survivors 6 '3 6'
+same "$(grep -c '^phxrun: rank' "$work/err" | tr -d ' ')" 2 '.. one line for each death'
+job --ft blank "$work/p_deaths" nobody 3
+same "$status" 137 'nobody comes to the end'
+job --ft blank sh -c 'echo $FTMPI_MODE; exit 0'
+same "$(sort "$work/out" | uniq -c | awk '{ print $1, $2 }') $status" '8 blank 0' 'no MPI program'
+job --ft blank "$work/missing"
+same "$status" 127 'no such program: it does not begin'
+
+# The agent with the highest number that has ranks is killed; ranks 98 and 99, which there are not, make all
+# wait for two deaths.
+timeout 60 "$PHXRUN" --ft blank --start fork -f "$work/hosts" -n 8 "$work/p_deaths" kill 98 99 < /dev/null \
+    > "$work/out" 2> "$work/err" &
+runner=$!
+tries=500
+until [ "$(procs | awk '$3 == "p_deaths"' | wc -l)" -eq 8 ] || [ $tries -eq 0 ]; do
+    tries=$((tries - 1))
+    sleep 0.02
+done
+agent=$(procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1)
+kill -9 "$agent"
+wait $runner
+same "$?" 0 'the agent of a host is killed: the others come to the end'
+survivors 6 "$(sed 's/.* failed //;1q' "$work/out" | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')"
+said '^phxrun: rank [0-7] on [abcd]: its host is gone'
+ok $? '.. and say so'
+same "$(procs | awk '$3 == "p_deaths"' | wc -l | tr -d ' ')" 0 '.. nothing is left'
 done_testing

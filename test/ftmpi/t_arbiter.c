@@ -433,6 +433,18 @@ static void test_failed(void)
     ok(ftm_arbiter_code(w.a) == 0 && is_balanced(&w) && w.overs == 0, "a job that came to its end: 0");
     end(&w);
 
+    begin_as(&w, 3, NULL, 1);
+    all_hello(&w);
+    say(&w, 1, FTM_START_FINALIZED, NULL, 0);
+    ftm_arbiter_exited(w.a, 1, 0, 0, 0);
+    ok(w.failed == 1 && w.finished == 0 && strstr(w.line, "in MPI_Finalize") != NULL && is_balanced(&w),
+       "one that ends before the others have finalized may owe them something");
+    say(&w, 0, FTM_START_FINALIZED, NULL, 0);
+    say(&w, 2, FTM_START_FINALIZED, NULL, 0);
+    ftm_arbiter_exited(w.a, 0, 0, 0, 9);
+    ok(w.failed == 1 && w.finished == 1 && ftm_arbiter_code(w.a) == 137, "later it is its own affair");
+    end(&w);
+
     begin_as(&w, 2, NULL, 1);
     all_hello(&w);
     ftm_arbiter_exited(w.a, 1, 0, 3, 0);

@@ -1,7 +1,7 @@
 /* t_notice.c - what a process makes of what the arbiter tells it.
  *
- * Goal: events are acted upon once each, in the order of their numbers, at the end of a step, whatever is lost,
- * doubled or overtaken on the way; nothing that anybody sends does harm.
+ * Goal: events are acted upon once each, in the order of their numbers, at the end of a step, whatever is
+ * lost, doubled or overtaken on the way; nothing that anybody sends does harm.
  * Method: one engine, rank 0 of three. The test is its launcher and both other ranks: a node with the
  * arbiter's name that sends what it likes and writes down what it is told.
  */
@@ -82,10 +82,12 @@ static int until(struct world *w, const int *what, int count)
 static int open_hub(struct world *w)
 {
     uint64_t name = FTM_NAME(JOB, FTM_ARBITER, 0, 0);
+    struct phx_id id = {{1, 2, 3}};
     struct phx_config cfg;
     struct phx_address at;
 
     phx_config_init(&cfg);
+    cfg.id = &id;
     cfg.user = w;
     cfg.cluster = "ftmpi";
     cfg.full_mesh = 0;
@@ -233,8 +235,8 @@ static void test_order(void)
     end(&w);
 }
 
-/* Goal: what arrived before a failure is received. Method: a message of rank 1 and the news of its death in one
- * burst; then a message that its death has overtaken. */
+/* Goal: what arrived before a failure is received. Method: a message of rank 1 and the news of its death in
+ * one burst; then a message that its death has overtaken. */
 static void test_moment(void)
 {
     struct ftm_request *r = NULL;
@@ -381,6 +383,8 @@ static void test_cut(void)
     while (!(cut = w.e->start.cut_at != 0) && phx_now_us() < end_at)
         turn(&w);
     ok(cut && !w.ended, "without a way to its launcher it waits");
+    check(open_hub(&w) == 0, "the way is back");
+    ok(until(&w, &w.asks, 1) && w.asked == 2 && w.e->start.cut_at == 0, "it is back: what was said meanwhile?");
     end(&w);
 
     begin(&w, 0, 50000);

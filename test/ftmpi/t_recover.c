@@ -1,10 +1,10 @@
 /* t_recover.c - recovery of communicators in each mode: members die at each of their messages.
  *
  * Goal: survivors come to one successor: the same group, generation and counter of contexts; nothing waits.
- * Method: whole engines without Phoenix in a world of their own under virtual time. What they say of recovery
- * goes through config.on_protocol, with delays from a seed; an arbiter of the test numbers failures and starts
- * processes; each program is a loop around MPI_Comm_dup: a vote as long as it knows of no failure, a recovery
- * when it does, until a vote succeeds. One process is dead from the beginning, and then victims die at their
+ * Method: whole engines without Phoenix in a world of their own under virtual time. What they say of
+ * recovery goes through config.on_protocol, with delays from a seed; an arbiter of the test numbers failures
+ * and starts processes; each program is a loop around MPI_Comm_dup: a vote as long as it knows of no failure,
+ * a recovery when it does, until a vote succeeds. One process is dead from the beginning, and then victims die at their
  * k-th message, for all k: the first k leave, and it is dead when that step is over.
  *
  *      t_recover                a part of it
@@ -78,7 +78,7 @@ static struct {
     int count;
     struct notice notice[NOTICES_MAX];
     int notices;
-    int newest[SEATS_MAX], gone[SEATS_MAX]; /* of the arbiter: the life that was started last, and is it dead */
+    int newest[SEATS_MAX], gone[SEATS_MAX]; /* of the arbiter: the life started last; whether it is dead */
     struct event *heap;
     size_t events, capacity;
     uint64_t now, order, random;

@@ -361,7 +361,7 @@ static void arbiter_become(struct ftm_arbiter *a, uint32_t rank, enum arbiter_st
     a->greeted = a->greeted - (r->state == GREETED) + (state == GREETED);
     if (r->seat.life > 0)
         a->restarted_greeted = a->restarted_greeted - (r->state == GREETED) + (state == GREETED);
-    a->finalized += state == FINALIZED;
+    a->finalized = a->finalized - (r->state == FINALIZED) + (state == FINALIZED);
     a->counts.living = a->counts.living - (uint32_t)lived + (uint32_t)lives;
     a->counts.finished = a->counts.finished - (r->state == FINISHED) + (state == FINISHED);
     a->counts.failed += state == FAILED;
@@ -467,7 +467,9 @@ static void arbiter_check_silent(struct ftm_arbiter *a)
 
 static void arbiter_died(struct ftm_arbiter *a, uint32_t rank, int status, int signal)
 {
-    const char *when = a->rank[rank].state == GREETED ? "without MPI_Finalize" : "before MPI_Init";
+    const char *when = a->rank[rank].state == GREETED     ? "without MPI_Finalize"
+                       : a->rank[rank].state == FINALIZED ? "in MPI_Finalize"
+                                                          : "before MPI_Init";
     char why[120];
 
     if (signal != 0)
@@ -497,10 +499,17 @@ static void arbiter_ended(struct ftm_arbiter *a, uint32_t rank, int status, int 
         a->death = 128 + signal;
 }
 
-/* The end of a process that has not called MPI_Init. */
-static int arbiter_is_death(const struct ftm_arbiter *a, uint32_t life, int status, int signal)
+/* One that has finalized may owe others the result of an agreement, until all have. */
+static int arbiter_is_death(const struct ftm_arbiter *a, const struct arbiter_rank *r, int status, int signal)
 {
-    return signal != 0 || life > 0 || (a->goes_on && status != 0);
+    switch (r->state) {
+    case STARTED:
+        return signal != 0 || r->seat.life > 0 || (a->goes_on && status != 0);
+    case FINALIZED:
+        return a->goes_on && !a->closed;
+    default:
+        return r->state == GREETED;
+    }
 }
 
 int ftm_arbiter_exited(struct ftm_arbiter *a, uint32_t rank, uint32_t life, int status, int signal)
@@ -518,7 +527,7 @@ int ftm_arbiter_exited(struct ftm_arbiter *a, uint32_t rank, uint32_t life, int 
         return PHX_EINVAL;
     if (a->closed && r->state != FINALIZED)
         arbiter_become(a, rank, FINISHED); /* it was killed, since nobody needs it any more */
-    else if (r->state == GREETED || (r->state == STARTED && arbiter_is_death(a, life, status, signal)))
+    else if (arbiter_is_death(a, r, status, signal))
         arbiter_died(a, rank, status, signal);
     else
         arbiter_ended(a, rank, status, signal);

@@ -45,8 +45,9 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
-    /* For tests: a message of an agreement or a recovery is about to leave for that process (a place in procs;
-     * -1: the arbiter). 1: it has been taken, and does not leave. With it, and hubs NULL, there is no node. */
+    /* For tests: a message of an agreement or a recovery is about to leave for that process (a place in
+     * procs; -1: the arbiter). 1: it has been taken, and does not leave. With it, and hubs NULL, there is no
+     * node. */
     int (*on_protocol)(void *user, int proc, uint64_t tag, const void *data, size_t size);
     /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
     void (*on_trace)(void *user, const char *line);

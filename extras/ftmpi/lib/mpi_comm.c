@@ -159,8 +159,8 @@ static int comm_dup(struct ftm_comm *c, struct ftm_comm **out)
     return rc != 0 ? rc : ftm_comm_new(ftm_this, &parts, out);
 }
 
-/* After failures a call may recover the communicator: then it goes on with the successor, and *c, which may be
- * gone, is that. An intercommunicator cannot be recovered. */
+/* After failures a call may recover the communicator: then it goes on with the successor, which *c is from
+ * then on; the old one may be gone. An intercommunicator cannot be recovered. */
 static int comm_recover(struct ftm_comm **c)
 {
     struct ftm_comm *now;

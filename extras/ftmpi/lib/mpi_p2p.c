@@ -260,11 +260,43 @@ int FTM_CALL(Irecv)(void *buf, int count, MPI_Datatype datatype, int source, int
 
 /* ---- Both at once ------------------------------------------------------------------------------ */
 
+/* When a failure has ended one of the two, the other would wait for somebody who is in the same place. */
+static int p2p_are_over(void *arg)
+{
+    struct ftm_request **both = arg;
+    int i, over = 0;
+
+    for (i = 0; i < 2; i++) {
+        if (both[i]->done && ftm_fault_is(both[i]->error))
+            return 1;
+        over += p2p_is_over(both[i]);
+    }
+    return over == 2;
+}
+
+static int p2p_end_both(struct ftm_request *recv, struct ftm_request *send, MPI_Status *status)
+{
+    struct ftm_request *both[2];
+    int rc, sent, fault;
+
+    both[0] = recv;
+    both[1] = send;
+    rc = ftm_pump_until(ftm_this, p2p_are_over, both);
+    fault = (recv->done && ftm_fault_is(recv->error)) || (send->done && ftm_fault_is(send->error));
+    if (rc == 0 && fault && !recv->done)
+        p2p_take_back(recv);
+    if (rc == 0 && fault && !send->done)
+        p2p_take_back(send);
+    rc = p2p_end(recv, status);
+    sent = p2p_end(send, MPI_STATUS_IGNORE);
+    return rc != 0 ? rc : sent;
+}
+
 /* The receive is posted first; if the send cannot start, it is taken back. */
 static int p2p_exchange(const struct ftm_order *out, const struct ftm_order *in, MPI_Status *status)
 {
     struct ftm_request *send, *recv;
-    int rc, sent;
+    int rc;
 
     if ((rc = p2p_start(in, &recv)) != 0)
         return rc;
@@ -273,9 +305,7 @@ static int p2p_exchange(const struct ftm_order *out, const struct ftm_order *in,
         ftm_request_free(ftm_this, recv);
         return rc;
     }
-    rc = p2p_end(recv, status);
-    sent = p2p_end(send, MPI_STATUS_IGNORE);
-    return rc != 0 ? rc : sent;
+    return p2p_end_both(recv, send, status);
 }
 
 FTM_ALIAS(Sendrecv)

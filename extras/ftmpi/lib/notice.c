@@ -355,14 +355,26 @@ static struct ftm_proc *notice_proc(struct ftm *e, const struct ftm_event *event
     return p;
 }
 
+/* Phoenix would wait for it for a day. What it holds of ours comes back with the next step; who is not known
+ * there has nothing of ours. */
+static void notice_forget_node(struct ftm *e, const struct ftm_proc *p)
+{
+    struct phx_id id;
+
+    if (phx_owner(e->node, p->name, &id) == 0)
+        (void)phx_fail(e->node, &id);
+}
+
 static void notice_failed(struct ftm *e, struct ftm_proc *p, const char *text)
 {
     ftm_trace(e, "notice: %s", text);
     notice_note_death(e, p->index, text);
-    if (p->index == e->self_proc)
+    if (p->index == e->self_proc) {
         ftm_end(e, 1, "rank %d: was declared failed, and so ends", e->config.rank);
-    else
-        ftm_fault_declared(e, p->index);
+        return;
+    }
+    notice_forget_node(e, p);
+    ftm_fault_declared(e, p->index);
 }
 
 static void notice_joined(struct ftm *e, struct ftm_proc *p)

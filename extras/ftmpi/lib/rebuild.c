@@ -26,8 +26,8 @@
  * A new process learns who is who from a WELCOME: from the lowest living member that is not new, and again
  * from the next one when somebody fails; when none of those is left, from each new one that has had its own.
  * A WELCOME without ranks means that it is not wanted any more. As long as it has none it asks all that live,
- * again whenever somebody fails or joins: those that wait as it does say so, and if that is all of them, nobody
- * is left who knows the world, and it ends. */
+ * again whenever somebody fails or joins: those that wait as it does say so, and if that is all of them,
+ * nobody is left who knows the world, and it ends. */
 #define REBUILD_TRIES 3
 
 enum rebuild_state { REBUILD_NONE = 0, REBUILD_WANTS, REBUILD_ADMITS };

@@ -12,10 +12,10 @@
 #include "rebuild.h"
 #include "vote.h"
 
-/* The recovery of a communicator in one generation is one vote, however many calls lead to it. A member enters
- * it when its program calls, or when it hears that another has: the engine takes part by itself, so members
- * that recover several communicators in different orders do not wait for each other. The successor has the
- * same context and a higher generation; from then on what is for it gets there, but the program keeps the old
+/* The recovery of a communicator in one generation is one vote, however many calls lead to it. A member
+ * enters it when its program calls, or when it hears that another has: the engine takes part by itself, so
+ * members that recover several communicators in different orders do not wait for each other. The successor
+ * has the same context and a higher generation; from then on what is for it gets there, but the program keeps the old
  * one, on which everything is an error, until its own call takes the successor (ftm_recover_take): else half
  * of the programs would go on without having noticed.
  *
