@@ -4,7 +4,8 @@
  *      ftmpicc -o example3 example3.c
  *      ftmpirun -n 4 --ft rebuild ./example3 2          rank 2 kills itself in the middle; any mode but abort
  *
- * In each step a rank sends the step's number to the next living one and receives it from the one before.
+ * In each step a rank sends the step's number to the next living one and receives it from the one before. It
+ * is the tag as well, since in mode cont what was sent before a recovery may still come after it.
  * After a recovery the ranks stand at different steps, so they go on with the greatest, which is also how a
  * process that was started again learns where the others are. */
 #define _POSIX_C_SOURCE 200809L
@@ -24,7 +25,7 @@ static int send_to_next(MPI_Comm com, int step)
     MPI_Comm_rank(com, &rank);
     MPI_Comm_size(com, &size);
     for (i = 1; i <= size && rc == MPI_ERR_RANK; i++)
-        rc = MPI_Send(&step, 1, MPI_INT, (rank + i) % size, 0, com);
+        rc = MPI_Send(&step, 1, MPI_INT, (rank + i) % size, step, com);
     return rc;
 }
 
@@ -33,7 +34,7 @@ static int one_step(MPI_Comm com, int step)
     int got = -1, rc = send_to_next(com, step);
 
     if (rc == MPI_SUCCESS)
-        rc = MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 0, com, MPI_STATUS_IGNORE);
+        rc = MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, step, com, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS && got != step) {
         fprintf(stderr, "step %d, and the one before me is at %d\n", step, got);
         MPI_Abort(MPI_COMM_WORLD, 1);
