@@ -178,7 +178,7 @@ build_ftmpi() { # compiler: the library of the MPI and its launcher
     have "$1" || { skip "extras/ftmpi with $1" "no $1"; return 0; }
     dir=build/extras/$(label "$1")/ftmpi
     mkdir -p "$dir"
-    for f in extras/ftmpi/*.c extras/ftmpi/lib/*.c; do
+    for f in extras/ftmpi/*.c extras/ftmpi/lib/*.c extras/ftmpi/examples/*.c extras/ftmpi/demo/*.c; do
         quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -Iextras/ftmpi -c "$f" -o "$dir/$(basename "$f" .c).o"
     done
 }
