@@ -234,7 +234,7 @@ static void change_constant(const struct source *s, size_t at, size_t length, in
     snprintf(with, sizeof with, "%" PRIu64 "%.*s", value / 2, (int)(length - digits), code + digits);
     change(s, "halve", at, length, with);
     snprintf(with, sizeof with, "%" PRIu64 "%.*s", value * 2, (int)(length - digits), code + digits);
-    if (!in_brackets) /* there is no harm in a longer array */
+    if (!in_brackets && value > 1) /* there is no harm in a longer array, and 2 is as true as 1 */
         change(s, "double", at, length, with);
 }
 
