@@ -28,7 +28,7 @@ mutants: phoenix.c
 
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
-launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c)
+launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c)
 build/phxrun: phoenix.c phoenix.h $(wildcard extras/launch/*.[ch]) $(launch_arbiter) $(launch_arbiter:.c=.h)
 	@mkdir -p build
 	$(CC) $(CFLAGS) -I. -o $@ $(filter-out %/nla.c,$(wildcard extras/launch/*.c)) $(launch_arbiter) phoenix.c
@@ -48,8 +48,8 @@ launcher_parts = $(addprefix extras/launch/,proc.c lines.c status.c)
 ftmpi: build/ftmpi/ftmpirun
 	@for f in ftmpicc ftmpicxx ftmpif77 ftmpif90; do ln -sf ../../extras/ftmpi/$$f build/ftmpi/$$f; done
 	@extras/ftmpi/ftmpicc -build
-build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbiter.c start.c \
-    arbiter.h start.h wire.h) $(launcher_parts) phoenix.c phoenix.h
+build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c \
+    arbiter.h start.h modes.h wire.h) $(launcher_parts) phoenix.c phoenix.h
 	@mkdir -p build/ftmpi
 	$(CC) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 
@@ -92,6 +92,11 @@ bench_detect: phoenix.c
 bench_serf: phoenix.c
 	@./test/bench/serf.sh
 
+# The arguments for routing, delivery and agreement, searched by spin, and each broken on purpose; some minutes.
+# ONLY=routing, FULL=1: larger searches, too.
+models:
+	@ONLY='$(ONLY)' FULL='$(FULL)' ./test/models/run.sh
+
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
@@ -110,5 +115,5 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test check mutants demo launch demo_launch phx ftmpi sim bars figures bench curves cliffs bench_detect bench_serf \
-    lab ports install clean FORCE
+.PHONY: all test check mutants demo launch demo_launch phx ftmpi sim bars figures bench curves cliffs \
+    bench_detect bench_serf models lab ports install clean FORCE

@@ -616,6 +616,16 @@ int phx_wake(phx *p);
  * phx_step with n == 0. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
 int phx_busy(phx *p, uint64_t us);
 
+/* The host knows better: this node is dead, and stays so until phx_free, whatever may be heard of it. Its
+ * links close, it is dialled no more (an address of phx_join is: another one may answer there), and nothing
+ * that it sends is shown from when the call returns. What was sent to it or waits for its names ends with
+ * PHX_EFAILED; only what is under way to a name that another node holds by now goes there. In the next
+ * phx_step (in this one, inside a callback) on_node says PHX_NODE_FAILED, unless it was that already, and
+ * outcomes, release and on_abandon follow, as far as that step has time. Others are told nothing; the node
+ * itself, if it lives, is refused. It need not be known here, and counts in cfg.max_nodes for ever. 0, also
+ * if it was said before; PHX_EINVAL (it is this node), PHX_ELIMIT, PHX_ENOMEM. */
+int phx_fail(phx *p, const struct phx_id *node);
+
 /* A monotonic clock for hosts that have none. */
 uint64_t phx_now_us(void);
 
@@ -668,6 +678,13 @@ int phx_send(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data,
  * called, inside a step or phx_free. If the call fails, release is not called. */
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
                    void (*release)(const void *data, size_t size, void *arg), void *arg);
+
+/* Takes lent memory back at once: a buffer of phx_send_owned or phx_sendv (arg: as for its release, since
+ * one buffer may be lent several times), or one of on_begin (arg: NULL). It is the host's when this returns,
+ * and neither release nor on_abandon will be called for it. The message goes on, from a copy of what is still
+ * needed: on_done tells its outcome, or on_message shows it in memory of the node. PHX_ENOTFOUND: it is not
+ * lent, or no more; PHX_ENOMEM: it still is; PHX_EINVAL. Looks at all that is queued. */
+int phx_reclaim(phx *p, const void *buffer, const void *arg);
 
 /* All of it at once. Zero what you do not use. */
 struct phx_outgoing {

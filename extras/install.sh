@@ -24,7 +24,7 @@ ar rc "$dir/libphoenix.a" "$dir/phoenix.o"
 $cc $flags -fPIC -shared -Wl,-soname,"$soname" phoenix.c $libs -o "$dir/$soname"
 $cc $flags -o "$dir/phx" extras/phx/*.c extras/ssh/ssh.c "$dir/phoenix.o" $libs
 $cc $flags -I. -o "$dir/phxrun" $(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c \
-    extras/ftmpi/lib/start.c "$dir/phoenix.o" $libs
+    extras/ftmpi/lib/start.c extras/ftmpi/lib/modes.c "$dir/phoenix.o" $libs
 cat > "$dir/phoenix.pc" << END
 prefix=$prefix
 Name: phoenix

@@ -268,6 +268,8 @@ EOF
     none 'phoenix.o has no mutable data' mutable_data build/nm/plain.o
 }
 
+# What the launcher has of the MPI.
+launch_ftmpi=$(for f in arbiter start modes; do echo "extras/ftmpi/lib/$f.c"; done)
 flags_tests="-std=c99 -g -O1 -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/unit"
 sanitize=
 joined_is_fresh=
@@ -365,7 +367,7 @@ launch_phoenix() { # phoenix.c for these, kept while it is fresh
 }
 
 launch_program() { # phxrun as it ships, for the scripts
-    sources="$(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c"
+    sources="$(ls extras/launch/*.c | grep -v /nla.c) $launch_ftmpi"
     quiet 'phxrun' $cc -std=c99 -O2 -g $warn -I. $sources phoenix.c -o build/launch/phxrun
 }
 
@@ -562,7 +564,7 @@ if [ -s "$work/queue" ]; then
     rm -f build/launch/test/* build/launch/phxrun
     [ -n "$joined_is_fresh" ] || ! grep -q launch_test "$work/launch" \
         || echo 'library phoenix.c|launch_phoenix' >> "$work/queue"
-    for f in extras/launch/*.c extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c; do
+    for f in extras/launch/*.c $launch_ftmpi; do
         case $f in
         */phxrun.c | */nla.c) ;;
         *) echo "library $f|launch_object $f" >> "$work/queue" ;;
@@ -604,7 +606,7 @@ done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"'
 stage 'examples' "$jobs"
 
-for part in world routing detect delivery lies campaign sane; do
+for part in world routing detect delivery mpi lies campaign sane; do
     add "sim $part" "limit sh test/sim/run.sh part $part"
 done
 if [ -s "$work/queue" ]; then

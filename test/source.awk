@@ -318,11 +318,13 @@ function outside_header(path,    beside, line) {
     sub(/[^\/]*$/, "", beside)
     if (path !~ /\// && stands_at(beside path))
         return
-    if (FILENAME ~ /^extras\/ftmpi\/lib\// && path == "mpi.h")
+    if (FILENAME ~ /^extras\/ftmpi\/lib\// && path ~ /^(\.\.\/)?mpi(-ext)?\.h$/)
         return
     if (FILENAME == "extras/phx/tool.h" && path == "../ssh/ssh.h")
         return
     if (FILENAME == "extras/launch/ftmpi.c" && path == "../ftmpi/lib/arbiter.h")
+        return
+    if (FILENAME == "extras/launch/options.c" && path == "../ftmpi/lib/modes.h")
         return
     if (FILENAME == "extras/ftmpi/ftmpirun.c" && path ~ /^(lib|\.\.\/launch)\/[a-z]+\.h$/ \
         && stands_at(beside path))

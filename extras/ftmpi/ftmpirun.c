@@ -1,17 +1,19 @@
 /* ftmpirun.c - starts an MPI program on this host: forks, hub, relay, labels, exit codes, and no orphans. */
 
-/* usage: ftmpirun -n RANKS [-l] [--timeout SECONDS] PROGRAM [ARGUMENT...]
+/* usage: ftmpirun -n RANKS [-l] [--ft MODES] [--cut-wait SECONDS] [--timeout SECONDS] PROGRAM [ARGUMENT...]
  *
  *      make ftmpi     (or, with the sources that the Makefile lists, any C compiler by hand)
  *
  * One loop over one Phoenix node, which is the hub of the ranks and holds the arbiter's name, and over the
- * pipes of the ranks. The arbiter decides when the job has failed; this file does what it says. Processes
- * and lines are those of extras/launch: when ftmpirun ends, however it ends, its processes do. */
+ * pipes of the ranks. The arbiter decides when the job has failed, and which rank is started again; this file
+ * does what it says. Processes and lines are those of extras/launch: when ftmpirun ends, however it ends, its
+ * processes do. */
 #define _POSIX_C_SOURCE 200809L
 #include "../launch/lines.h"
 #include "../launch/proc.h"
 #include "../launch/status.h"
 #include "lib/arbiter.h"
+#include "lib/modes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,7 @@ struct run_stream {
 
 struct run_rank {
     pid_t pid; /* 0: not started, or collected */
+    uint32_t life;
     struct run_stream out[2];
 };
 
@@ -45,6 +48,8 @@ struct run_options {
     uint32_t size;
     int label, help;
     uint64_t timeout_us; /* RUN_NEVER: none */
+    const char *ft, *cut_wait; /* for the ranks; NULL: not given */
+    struct ftm_modes modes;
     char **argv;
 };
 
@@ -67,9 +72,13 @@ struct run {
 };
 
 static const char usage[] =
-    "usage: ftmpirun -n RANKS [-l] [--timeout SECONDS] PROGRAM [ARGUMENT...]\n"
+    "usage: ftmpirun -n RANKS [-l] [--ft MODES] [--cut-wait SECONDS] [--timeout SECONDS]\n"
+    "                PROGRAM [ARGUMENT...]\n"
     "  -n, -np RANKS        how many processes\n"
     "  -l                   each line of output begins with the rank\n"
+    "  --ft MODES           what happens when a rank dies, at first (abort):\n"
+    "                       " FTM_MODES_WORDS "\n"
+    "  --cut-wait SECONDS   a rank without a way to ftmpirun ends after that (60)\n"
     "  --timeout SECONDS    then the job ends with status 124\n"
     "All run on this host. For several hosts: phxrun --ftmpi (extras/launch).\n";
 
@@ -116,10 +125,56 @@ static int run_wants_hosts(const char *word)
     return 0;
 }
 
+/* The modes of FTMPI_MODE, which --ft outdoes. */
+static int run_read_modes(struct run_options *o)
+{
+    const char *from = o->ft != NULL ? "--ft " : "FTMPI_MODE=";
+
+    if (o->ft == NULL)
+        o->ft = getenv("FTMPI_MODE");
+    if (o->ft != NULL && *o->ft == '\0')
+        o->ft = NULL;
+    if (o->ft == NULL || ftm_modes_read(&o->modes, o->ft) == 0)
+        return 0;
+    fprintf(stderr, "ftmpirun: %s%s: it is " FTM_MODES_WORDS "\n", from, o->ft);
+    return LA_STATUS_USAGE;
+}
+
+/* A word that wants another one behind it. */
+static int run_read_value(struct run_options *o, const char *word, const char *value)
+{
+    unsigned long n;
+
+    if (strcmp(word, "--ft") == 0) {
+        o->ft = value;
+        return value != NULL ? 0 : run_usage("modes are wanted behind ", word);
+    }
+    if (value == NULL || run_number(value, word[1] == 'n' ? RUN_MOST : 1000000, &n) != 0)
+        return run_usage("a number is wanted behind ", word);
+    if (word[1] == 'n')
+        o->size = (uint32_t)n;
+    else if (strcmp(word, "--cut-wait") == 0)
+        o->cut_wait = value;
+    else
+        o->timeout_us = n * 1000000u;
+    return 0;
+}
+
+static int run_takes_value(const char *word)
+{
+    static const char *const words[] = {"-n", "-np", "--ft", "--cut-wait", "--timeout"};
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return 1;
+    return 0;
+}
+
 /* 0, or the exit status of a mistake. */
 static int run_read_words(struct run_options *o, char **argv)
 {
-    unsigned long n;
+    int err;
 
     o->timeout_us = RUN_NEVER;
     for (argv++; *argv != NULL && argv[0][0] == '-'; argv++) {
@@ -140,19 +195,17 @@ static int run_read_words(struct run_options *o, char **argv)
             fprintf(stderr, "ftmpirun: %s: runs on this host only; for others: phxrun --ftmpi\n", word);
             return LA_STATUS_USAGE;
         }
-        if (strcmp(word, "-n") != 0 && strcmp(word, "-np") != 0 && strcmp(word, "--timeout") != 0)
+        if (!run_takes_value(word))
             return run_usage("unknown option ", word);
-        if (argv[1] == NULL || run_number(*++argv, word[1] == 'n' ? RUN_MOST : 1000000, &n) != 0)
-            return run_usage("a number is wanted behind ", word);
-        if (word[1] == 'n')
-            o->size = (uint32_t)n;
-        else
-            o->timeout_us = n * 1000000u;
+        err = run_read_value(o, word, argv[1]);
+        if (err != 0)
+            return err;
+        argv++;
     }
     o->argv = argv;
     if (o->size == 0 || *argv == NULL)
         return run_usage(o->size == 0 ? "how many? -n RANKS\n" : "which program?\n", "");
-    return 0;
+    return run_read_modes(o);
 }
 
 /* ---- What the arbiter wants ----------------------------------------------------------------------- */
@@ -188,20 +241,21 @@ static const char *run_on_host(void *ctx, uint32_t rank)
     return ((struct run *)ctx)->host;
 }
 
-static void run_on_cast(void *ctx, uint64_t tag, const void *data, size_t size)
+static void run_on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data,
+                        size_t size)
 {
     struct run *r = ctx;
-    struct phx_range *ranges = calloc(r->o.size, sizeof *ranges);
+    struct phx_range *ranges = calloc(count, sizeof *ranges);
     struct phx_cast c;
     uint32_t i;
     int err = PHX_ENOMEM;
 
     if (ranges != NULL) {
-        for (i = 0; i < r->o.size; i++)
-            ranges[i].first = ranges[i].last = FTM_NAME(r->job, FTM_PROCESS, 0, i);
+        for (i = 0; i < count; i++)
+            ranges[i].first = ranges[i].last = FTM_NAME(r->job, FTM_PROCESS, 0, 0) | to[i];
         memset(&c, 0, sizeof c);
         c.ranges = ranges;
-        c.ranges_count = r->o.size;
+        c.ranges_count = count;
         c.from = FTM_NAME(r->job, FTM_ARBITER, 0, 0);
         c.tag = tag;
         c.data = data;
@@ -214,6 +268,14 @@ static void run_on_cast(void *ctx, uint64_t tag, const void *data, size_t size)
         r->code = LA_STATUS_ERROR;
         run_end(r);
     }
+}
+
+static void run_on_kill(void *ctx, uint32_t rank, uint32_t life)
+{
+    struct run *r = ctx;
+
+    if (r->rank[rank].pid != 0 && r->rank[rank].life == life)
+        la_proc_signal(r->procs, r->rank[rank].pid, SIGKILL);
 }
 
 static void run_on_message(phx *p, const struct phx_message *m, void *user)
@@ -272,12 +334,13 @@ static int run_open_node(struct run *r)
 
 /* The contract with MPI_Init. What stands in our own environment of it is not the ranks'. */
 enum {
-    RUN_JOB, RUN_RANK, RUN_SIZE, RUN_LIFE, RUN_HUB, RUN_KEY_FD, RUN_ARBITER, RUN_HOST, RUN_SITE, RUN_WORDS
+    RUN_JOB, RUN_RANK, RUN_SIZE, RUN_LIFE, RUN_HUB, RUN_KEY_FD, RUN_ARBITER, RUN_HOST, RUN_SITE, RUN_MODE,
+    RUN_CUT_WAIT, RUN_WORDS
 };
 static const char *const run_words[] = {
     "FTMPI_JOB=", "FTMPI_RANK=", "FTMPI_SIZE=", "FTMPI_LIFE=", "FTMPI_HUB=", "FTMPI_KEY_FD=",
-    "FTMPI_ARBITER=", "FTMPI_HOST=", "FTMPI_SITE=",
-    "PMI_FD=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_ID=", "FTMPI_MODE=", "FTMPI_LOCAL=", NULL};
+    "FTMPI_ARBITER=", "FTMPI_HOST=", "FTMPI_SITE=", "FTMPI_MODE=", "FTMPI_CUT_WAIT=",
+    "PMI_FD=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_ID=", "FTMPI_LOCAL=", NULL};
 
 static int run_is_ours(const char *variable)
 {
@@ -301,6 +364,13 @@ static void run_set(struct run_environ *e, int word, const char *format, unsigne
     snprintf(e->text[word] + n, sizeof e->text[word] - (size_t)n, format, value);
 }
 
+static void run_set_text(struct run_environ *e, int word, const char *text)
+{
+    e->text[word][0] = '\0'; /* not told */
+    if (text != NULL)
+        snprintf(e->text[word], sizeof e->text[word], "%s%s", run_words[word], text);
+}
+
 static int run_make_environ(struct run *r, struct run_environ *e, uint32_t rank, int key_fd)
 {
     size_t n = 0, count = 0;
@@ -314,14 +384,17 @@ static int run_make_environ(struct run *r, struct run_environ *e, uint32_t rank,
     run_set(e, RUN_JOB, "%llx", r->job);
     run_set(e, RUN_RANK, "%llu", rank);
     run_set(e, RUN_SIZE, "%llu", r->o.size);
-    run_set(e, RUN_LIFE, "%llu", 0);
+    run_set(e, RUN_LIFE, "%llu", r->rank[rank].life);
     run_set(e, RUN_KEY_FD, "%llu", (unsigned)key_fd);
     run_set(e, RUN_ARBITER, "%llu", FTM_NAME(r->job, FTM_ARBITER, 0, 0));
     run_set(e, RUN_HOST, "%llu", 0);
     run_set(e, RUN_SITE, "%llu", 0);
     snprintf(e->text[RUN_HUB], sizeof e->text[RUN_HUB], "%s%s", run_words[RUN_HUB], r->address);
+    run_set_text(e, RUN_MODE, r->o.ft);
+    run_set_text(e, RUN_CUT_WAIT, r->o.cut_wait);
     for (i = 0; i < RUN_WORDS; i++)
-        e->at[n++] = e->text[i];
+        if (e->text[i][0] != '\0')
+            e->at[n++] = e->text[i];
     for (count = 0; environ[count] != NULL; count++)
         if (!run_is_ours(environ[count]))
             e->at[n++] = environ[count];
@@ -424,7 +497,7 @@ static int run_start_rank(struct run *r, uint32_t rank)
         r->input_to = own[0];
     for (i = 0; i < 2; i++)
         r->rank[rank].out[i].fd = own[i + 1];
-    return ftm_arbiter_started(r->arbiter, rank, 0) == 0 ? 0 : EINVAL;
+    return ftm_arbiter_started(r->arbiter, rank, r->rank[rank].life) == 0 ? 0 : EINVAL;
 }
 
 static void run_start(struct run *r)
@@ -494,6 +567,25 @@ static void run_read(struct run *r, uint32_t rank, int stream)
     run_close_stream(r, rank, stream);
 }
 
+/* What is left of the last life's output comes before that of the next. */
+static const char *run_on_start(void *ctx, uint32_t rank, uint32_t life)
+{
+    struct run *r = ctx;
+    uint32_t before = r->rank[rank].life;
+    int i, err;
+
+    for (i = 0; i < 2; i++) {
+        run_read(r, rank, i);
+        run_close_stream(r, rank, i);
+    }
+    r->rank[rank].life = life;
+    err = run_start_rank(r, rank);
+    if (err == 0)
+        return NULL;
+    r->rank[rank].life = before;
+    return strerror(err);
+}
+
 static void run_close_input(struct run *r)
 {
     run_close(&r->input_to, 1);
@@ -540,7 +632,7 @@ static void run_on_exit(void *ctx, pid_t pid, int status)
     r->running--;
     if (i == 0)
         run_close_input(r);
-    (void)ftm_arbiter_exited(r->arbiter, i, 0, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+    (void)ftm_arbiter_exited(r->arbiter, i, r->rank[i].life, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                              WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
@@ -686,7 +778,8 @@ static void run_loop(struct run *r)
 static int run_open(struct run *r)
 {
     static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    const struct ftm_arbiter_ops ops = {r, run_on_cast, run_on_say, run_on_over, run_on_host};
+    const struct ftm_arbiter_ops ops = {r, run_on_cast, run_on_say, run_on_over, run_on_host, run_on_start,
+                                        run_on_kill};
     struct sigaction ignore;
     uint32_t i;
     int err = la_procs_new(&r->procs);
@@ -704,7 +797,7 @@ static int run_open(struct run *r)
         r->rank[i].out[0].fd = r->rank[i].out[1].fd = -1;
     err = la_signals_open(signals, (int)(sizeof signals / sizeof *signals), &r->signals);
     if (err == 0)
-        err = ftm_arbiter_new(&r->arbiter, NULL, r->o.size, &ops);
+        err = ftm_arbiter_new(&r->arbiter, NULL, r->o.size, r->o.modes.comm != FTMPI_COMM_MODE_ABORT, &ops);
     return err != 0 ? err : run_open_node(r);
 }
 

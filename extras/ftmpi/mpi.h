@@ -124,6 +124,48 @@ typedef MPI_Delete_function MPI_Comm_delete_attr_function;
 #define MPI_IO 0x38000003
 #define MPI_WTIME_IS_GLOBAL 0x38000004
 
+/* Failures of processes (README.md has what each means). MPI_Attr_put(comm, FTMPI_COMM_MODE, &mode) with an
+ * int sets a mode at any time, the same with FTMPI_MSG_MODE and FTMPI_COLL_MODE; MPI_Attr_get gives a pointer
+ * to an int, of FTMPI_COMM_STATE, too. */
+#define FTMPI_COMM_MODE 0x38000005
+#define FTMPI_MSG_MODE 0x38000006
+#define FTMPI_COLL_MODE 0x38000007
+#define FTMPI_COMM_STATE 0x38000008
+#define FTMPI_COMM_MODE_ABORT 0
+#define FTMPI_COMM_MODE_BLANK 1
+#define FTMPI_COMM_MODE_SHRINK 2
+#define FTMPI_COMM_MODE_REBUILD 3
+#define FTMPI_COMM_MODE_REBUILD_END 4
+#define FTMPI_COMM_MODE_ULFM 5
+#define FTMPI_MSG_MODE_NOP 0
+#define FTMPI_MSG_MODE_RESET 0
+#define FTMPI_MSG_MODE_CONT 1
+#define FTMPI_COLL_MODE_LOOSE 0
+#define FTMPI_COLL_MODE_STRICT 1
+#define FT_OK 0
+#define FT_DETECTED 1
+#define FT_RECOVER 2
+#define FT_RECOVERED 3
+#define FT_FAILED 4
+
+/* Who has failed since the last recovery of a communicator. FT_MPI_LIST_FAILED gives an int * to ranks in
+ * the order of their failures, as many as FT_MPI_LIST_NUM_FAILED says; FT_MPI_COM_FAILED an int * to one
+ * count per rank, of which FT_MPI_COM_NUM_FAILED are not 0. CAUTION: FOR THE TWO _NUM_ KEYS MPI_ATTR_GET
+ * WRITES AN INT TO WHERE ITS ARGUMENT POINTS, AND NOT A POINTER. */
+#define FT_MPI_LIST_NUM_FAILED 0x38000009
+#define FT_MPI_LIST_FAILED 0x3800000a
+#define FT_MPI_COM_NUM_FAILED 0x3800000b
+#define FT_MPI_COM_FAILED 0x3800000c
+
+/* In *newcomm when MPI_Comm_dup is called: recover, if anybody has failed. */
+#define FT_MPI_CHECK_RECOVER (-46001)
+
+/* What MPI_Init returns where a process was started again in the place of one that failed. */
+#define MPI_INIT_RESTARTED_NODE 100
+
+/* The paper writes it so once. */
+#define MPI_OTHER_ERR MPI_ERR_OTHER
+
 #define MPI_OP_NULL 0x20000000
 #define MPI_MAX 0x20000001
 #define MPI_MIN 0x20000002

@@ -26,6 +26,7 @@ enum la_up {
     LA_UP_NAME,      /* no event: a question of names.h */
     LA_UP_SPAWN,     /* no event: a piece of a spawn */
     LA_UP_SPAWN_END, /* no event: its last piece */
+    LA_UP_AGAIN,     /* a rank that was to be started again runs: count is its life */
     LA_UP_STATS      /* with -v, at the end: count keys were asked for here, by processes and children, value
                         of them were here */
 };
@@ -39,7 +40,9 @@ enum la_down {
     LA_DOWN_JOB,      /* no event: a piece of a spawned job */
     LA_DOWN_JOB_END,  /* no event: its last piece */
     LA_DOWN_KILL,     /* a spawn has failed: all of the job's processes */
-    LA_DOWN_FORGET,   /* all processes of the job have ended */
+    LA_DOWN_FORGET,   /* all processes of the job have ended, and none is started again */
+    LA_DOWN_AGAIN,    /* to one agent: start this rank, with the life `count`; AGAIN or UNSTARTED answers */
+    LA_DOWN_KILL_ONE, /* this rank, if its life is `count` */
     LA_DOWN_SPAWNED   /* to one agent: value 0, text the new job's kvsname; else text why not. count and flags
                          are the halves of the token, the lower first */
 };
@@ -48,6 +51,7 @@ enum la_down {
 #define LA_EVENT_FINALIZED 2u
 #define LA_EVENT_UNSTARTED 4u /* of LA_UP_EXITS: they were never started */
 #define LA_EVENT_DIRECTORY 8u
+#define LA_EVENT_LIFE 16 /* how far left in the flags of EXITS and UNSTARTED the life stands */
 
 #define LA_EVENT_HEAD 20
 #define LA_EVENT_TEXT 1024

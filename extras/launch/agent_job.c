@@ -71,7 +71,7 @@ static void job_unstarted(struct local_job *j, const struct la_end *end)
     e.rank = end->rank;
     e.count = 1;
     e.value = end->error;
-    e.flags = end->directory ? LA_EVENT_DIRECTORY : 0;
+    e.flags = (end->directory ? LA_EVENT_DIRECTORY : 0) | end->life << LA_EVENT_LIFE;
     snprintf(e.text, sizeof e.text, "%s", end->what != NULL ? end->what : "");
     la_agent_up(j->of, LA_UP_UNSTARTED, &e);
 }
@@ -87,7 +87,7 @@ static void job_ended(void *ctx, const struct la_end *end)
     e.count = 1;
     e.value = end->error != 0 ? 0 : end->wait;
     e.flags = (end->inited ? LA_EVENT_INITED : 0) | (end->finalized ? LA_EVENT_FINALIZED : 0)
-              | (end->error != 0 ? LA_EVENT_UNSTARTED : 0);
+              | (end->error != 0 ? LA_EVENT_UNSTARTED : 0) | end->life << LA_EVENT_LIFE;
     if (j->exits_count == LOCAL_EXITS)
         job_flush_exits(j);
     last = j->exits_count > 0 ? &j->exits[j->exits_count - 1] : NULL;
@@ -110,6 +110,33 @@ static void job_said(void *ctx, uint32_t rank, int finalize)
         return;
     j->said_init = 1;
     job_tell(j, LA_UP_INIT, rank, 0, "");
+}
+
+static void job_tell_life(struct local_job *j, uint32_t type, uint32_t rank, uint32_t life, int32_t value)
+{
+    struct la_event e;
+
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.job = j->number;
+    e.rank = rank;
+    e.count = life;
+    e.value = value;
+    if (type == LA_UP_UNSTARTED)
+        e.flags = life << LA_EVENT_LIFE;
+    la_agent_up(j->of, type, &e);
+}
+
+static void job_again(void *ctx, uint32_t rank, uint32_t life)
+{
+    job_tell_life((struct local_job *)ctx, LA_UP_AGAIN, rank, life, 0);
+}
+
+void la_agent_again(struct local_job *j, uint32_t rank, uint32_t life)
+{
+    if (rank >= j->job->size || life == 0 || life > 0xfff)
+        return;
+    if (la_ranks_again(j->ranks, rank, life) != 0)
+        job_tell_life(j, LA_UP_UNSTARTED, rank, life, ENOMEM);
 }
 
 static void job_check_stuck(struct local_job *j)
@@ -253,6 +280,7 @@ static int job_make_ranks(struct local_job *j)
     ops.ctx = j;
     ops.ended = job_ended;
     ops.said = job_said;
+    ops.again = job_again;
     ops.output = job_output;
     ops.room = job_room;
     ops.engine.enter = engine_enter;
@@ -390,6 +418,8 @@ void la_agent_step_jobs(struct la_local *l)
     jobs_sweep(l);
     if (!la_agent_jobs_over(l))
         return;
+    if (l->job->ft && !l->jobs->forgotten && !l->ending && !l->orphan && !l->over)
+        return; /* one may be started again */
     jobs_tell_stats(l);
     if (l->events.size == 0)
         la_flow_end(l->flow, l->jobs_seen);

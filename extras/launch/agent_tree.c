@@ -114,6 +114,8 @@ static void local_job_event(struct local_job *j, uint32_t type, const struct la_
     case LA_DOWN_DEAD: la_engine_dead(la_ranks_engine(j->ranks), e->rank); break;
     case LA_DOWN_KILL: la_ranks_end(j->ranks, 1); break;
     case LA_DOWN_FORGET: j->forgotten = 1; break;
+    case LA_DOWN_AGAIN: la_agent_again(j, e->rank, e->count); break;
+    case LA_DOWN_KILL_ONE: la_ranks_kill(j->ranks, e->rank, e->count); break;
     case LA_DOWN_SPAWNED: local_spawned(j, e); break;
     default: break;
     }

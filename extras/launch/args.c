@@ -339,6 +339,7 @@ static const struct rule rules[] = {
     { "agent", WORD, OF(agent) },
     { "copy", FLAG, OF(copy) },
     { "ftmpi", FLAG, OF(ftmpi) },
+    { "ft", WORD, OF(ft) },
     { "stage", WORD, OF(stage) },
     { "pmi", CHOICE, ONE_OF(pmi, "fd|port") },
     { "pmgr", SPECIAL, BY(read_pmgr) },
@@ -625,6 +626,7 @@ void la_args_free(struct la_args *a)
     free(a->ssh);
     free(a->agent);
     free(a->stage);
+    free(a->ft);
     free(a->out_pattern);
     free(a->err_pattern);
     la_args_init(a);

@@ -24,7 +24,7 @@ struct la_args {
     struct la_list hosts; /* each -hosts LIST as "l" and the list, each -f FILE as "f" and its path */
     struct la_list genv;
     char *genvlist, *configfile;
-    char *ssh, *agent, *stage, *out_pattern, *err_pattern;
+    char *ssh, *agent, *stage, *out_pattern, *err_pattern, *ft;
     uint32_t ppn, degree, max_depth, max_conn; /* 0: not said */
     uint64_t timeout_us, grace_us, start_timeout_us, cut_wait_us, push_limit; /* UINT64_MAX: not said */
     uint64_t detect_us[3];

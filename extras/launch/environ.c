@@ -126,7 +126,7 @@ static void environ_ftmpi(struct la_environ_own *own, const struct la_job *job,
     environ_set(own, "FTMPI_JOB=%lx", (unsigned long)job->id);
     environ_set(own, "FTMPI_RANK=%lu", (unsigned long)r->rank);
     environ_set(own, "FTMPI_SIZE=%lu", (unsigned long)job->size);
-    environ_set(own, "FTMPI_LIFE=0");
+    environ_set(own, "FTMPI_LIFE=%lu", (unsigned long)r->life);
     environ_set(own, "FTMPI_HUB=%s", job->hub);
     environ_set(own, "FTMPI_KEY_FD=%d", r->key_fd);
     environ_set(own, "FTMPI_ARBITER=%llu", (unsigned long long)la_job_arbiter_name(job));

@@ -25,7 +25,7 @@ int la_environ_new(struct la_environ *e, const struct la_job *job, const struct 
 void la_environ_free(struct la_environ *e);
 
 struct la_environ_rank {
-    uint32_t rank, local_rank, local_count;
+    uint32_t rank, local_rank, local_count, life;
     int fd;      /* PMI_FD and NLA_FD; NLA_FD only if the job's PMI goes over a port */
     int port;    /* PMI_PORT or MPIRUN_PORT; 0: none */
     int spawned; /* PMI_SPAWNED */

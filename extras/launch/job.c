@@ -212,7 +212,8 @@ static void put_settings(struct la_text *t, const struct la_job *j)
                               j->detect_us[0], j->detect_us[1], j->detect_us[2] };
     uint32_t flags = (uint32_t)(j->label != 0) | (uint32_t)(j->verbose != 0) << 1
         | (uint32_t)(j->go_on != 0) << 2 | (uint32_t)(j->each != 0) << 3 | (uint32_t)(j->lazy != 0) << 4
-        | (uint32_t)(j->copy != 0) << 5 | (uint32_t)(j->ftmpi != 0) << 6;
+        | (uint32_t)(j->copy != 0) << 5 | (uint32_t)(j->ftmpi != 0) << 6
+        | (uint32_t)(j->ft != 0) << 7;
     size_t i;
 
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
@@ -354,7 +355,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->stdin_rank = la_bytes_u32(r);
     j->detector = take_choice(r, LA_DETECT_TIMES);
     flags = la_bytes_u32(r);
-    if (flags >> 7 != 0)
+    if (flags >> 8 != 0)
         la_bytes_fail(r, PHX_EPROTO);
     j->label = flags & 1;
     j->verbose = flags >> 1 & 1;
@@ -363,6 +364,7 @@ static void take_settings(struct la_bytes *r, struct la_job *j)
     j->lazy = flags >> 4 & 1;
     j->copy = flags >> 5 & 1;
     j->ftmpi = flags >> 6 & 1;
+    j->ft = flags >> 7 & 1;
     j->push_limit = la_bytes_number(r, 8);
     j->grace_us = la_bytes_number(r, 8);
     j->start_timeout_us = la_bytes_number(r, 8);

@@ -78,6 +78,7 @@ struct la_job {
     int lazy;                   /* --cache lazy */
     int copy;                   /* --copy: agents are sent to where they are started */
     int ftmpi;                  /* --ftmpi: ranks are nodes of Phoenix, too */
+    int ft;                     /* --ft and no mode abort: ranks may die and be started again */
     char hub[128];              /* where they find the agent of this host; it does not travel */
     char *stage;                /* --stage: a program of this name is sent along; NULL: none */
     uint64_t push_limit;        /* --push-limit, bytes */

@@ -41,7 +41,7 @@ struct launcher {
     int watched[2];
     struct launch_file *files;
     struct la_answers *answers; /* of -k, until all have ended; else NULL */
-    int answered;
+    int answered, forgotten;  /* forgotten: agents were told that no rank is started again */
     struct launch_jobs jobs;  /* the first of them is `job` */
     struct la_ftmpi *ftmpi;   /* --ftmpi, or NULL: what the end of a rank means */
     int input_state;          /* enum launch_input */
@@ -121,6 +121,15 @@ static void launch_fail(struct launcher *la, int code, const char *text)
         launch_end(la, 0);
 }
 
+/* Of an MPI program nobody can go on alone, whatever was asked for. */
+static void launch_ftmpi_fail(void *ctx, int code, const char *line)
+{
+    struct launcher *la = (struct launcher *)ctx;
+
+    la->job->go_on = la->job->each = 0;
+    launch_fail(la, code, line);
+}
+
 /* The same about a process of a job. */
 static void launch_job_fail(struct launcher *la, const struct launch_job *j, int code, const char *text)
 {
@@ -152,9 +161,13 @@ static int launch_file_is_new(struct launcher *la, const char *name)
     return 1;
 }
 
-static const char *launch_host(const struct launch_job *j, uint32_t rank)
+static const char *launch_host(const struct launcher *la, const struct launch_job *j, uint32_t rank)
 {
-    uint32_t agent = j != NULL ? la_job_agent_of(j->job, rank) : LA_NONE;
+    uint32_t agent;
+
+    if (la->ftmpi != NULL && j != NULL && j->number == 0)
+        return la_ftmpi_host(la->ftmpi, rank);
+    agent = j != NULL ? la_job_agent_of(j->job, rank) : LA_NONE;
 
     return agent == LA_NONE ? "?" : j->job->agents[agent].host;
 }
@@ -181,7 +194,7 @@ static void launch_to_file(struct launcher *la, const char *pattern, const struc
     ssize_t n = 0;
     int fd = -1;
 
-    if (la_pattern(pattern, c->rank, launch_host(la_jobs_find(&la->jobs, c->job), c->rank), name,
+    if (la_pattern(pattern, c->rank, launch_host(la, la_jobs_find(&la->jobs, c->job), c->rank), name,
                    sizeof name) != 0)
         errno = ENAMETOOLONG;
     else
@@ -358,7 +371,7 @@ static void launch_check_uninited(struct launcher *la, struct launch_job *j)
     if (j->uninited == LA_NONE || j->inits == 0 || la->job->each)
         return;
     snprintf(why, sizeof why, "rank %lu on %s: ended with status 0 without init, which others have called",
-             (unsigned long)j->uninited, launch_host(j, j->uninited));
+             (unsigned long)j->uninited, launch_host(la, j, j->uninited));
     j->uninited = LA_NONE;
     launch_job_fail(la, j, LA_STATUS_ERROR, why);
 }
@@ -383,19 +396,19 @@ static void launch_exit(struct launcher *la, struct launch_job *j, uint32_t rank
 {
     char why[LA_TEXT];
 
-    if (rank >= j->job->size || j->ended[rank])
+    if (la->ftmpi != NULL && j->number == 0 && !(e->flags & LA_EVENT_UNSTARTED)) {
+        (void)la_ftmpi_exited(la->ftmpi, rank, e->flags >> LA_EVENT_LIFE, e->value);
+        return;
+    }
+    if (rank >= j->job->size || j->ended[rank] || e->flags >> LA_EVENT_LIFE != 0)
         return;
     launch_count_end(j, rank);
     if ((e->flags & LA_EVENT_UNSTARTED) || j->failed)
         return;
-    if (la->ftmpi != NULL && j->number == 0) {
-        la_ftmpi_exited(la->ftmpi, rank, e->value);
-        return;
-    }
     if (la->answers != NULL)
         la_answers_exit(la->answers, rank, la_status_of_wait(e->value));
     if (e->value != 0) {
-        la_status_say(why, rank, launch_host(j, rank), e->value);
+        la_status_say(why, rank, launch_host(la, j, rank), e->value);
         launch_job_fail(la, j, la_status_of_wait(e->value), why);
         if (la->job->go_on)
             launch_tell(la, j, rank, LA_DOWN_DEAD);
@@ -496,11 +509,17 @@ static void launch_unstarted(struct launcher *la, struct launch_job *j, const st
     char why[LA_TEXT];
     int directory = (e->flags & LA_EVENT_DIRECTORY) != 0;
 
+    if (e->flags >> LA_EVENT_LIFE != 0 && la->ftmpi != NULL) {
+        la_ftmpi_unstarted(la->ftmpi, e->rank, e->flags >> LA_EVENT_LIFE, strerror(e->value));
+        return;
+    }
     if (la->answers != NULL)
         la_answers_exit(la->answers, e->rank, la_status_of_errno(e->value, directory));
-    la_status_say_errno(why, e->rank, launch_host(j, e->rank), e->text, e->value, directory);
+    la_status_say_errno(why, e->rank, launch_host(la, j, e->rank), e->text, e->value, directory);
     if (!j->answered)
         launch_spawn_failed(la, j, why);
+    else if (!j->failed && la->ftmpi != NULL) /* it begins whole, or not at all */
+        launch_ftmpi_fail(la, la_status_of_errno(e->value, directory), why);
     else if (!j->failed)
         launch_job_fail(la, j, la_status_of_errno(e->value, directory), why);
 }
@@ -516,6 +535,8 @@ static void launch_agent_gone(struct launcher *la, struct launch_job *j, const s
 {
     uint32_t i, k;
 
+    if (la->ftmpi != NULL && j->number == 0)
+        return; /* launch_agents_gone says it once for all of them */
     for (i = 0; i < a->runs_count; i++)
         for (k = 0; k < a->runs[i].count; k++) {
             uint32_t rank = a->runs[i].first + k;
@@ -538,6 +559,8 @@ static void launch_agents_gone(void *ctx, uint32_t agent, uint32_t last)
 
     for (i = agent; i < last && i < la->job->agents_count; i++)
         la_jobs_gone(&la->jobs, i);
+    if (la->ftmpi != NULL)
+        la_ftmpi_gone(la->ftmpi, agent, last);
     for (j = la->jobs.first; j != NULL; j = next) {
         next = j->next; /* one that is over may be freed */
         for (i = agent; i < last && i < la->job->agents_count; i++)
@@ -553,7 +576,10 @@ static void launch_lost(struct launcher *la, const struct la_event *e, int statu
     if (e->rank == 0 || e->rank >= la->job->agents_count)
         return;
     snprintf(why, sizeof why, "host %s: %s%s", launch_agent_host(la, e->rank), what, e->text);
-    launch_fail(la, status, why);
+    if (la->ftmpi != NULL && la->job->ft && !la->ending)
+        launch_say(la, why); /* its ranks have failed, and the others go on */
+    else
+        launch_fail(la, status, why);
     if (!la->job->go_on)
         launch_agents_gone(la, e->rank, e->rank + la->job->agents[e->rank].subtree);
 }
@@ -578,7 +604,7 @@ static void launch_stuck(struct launcher *la, const struct launch_job *j, const 
 
     snprintf(why, sizeof why,
              "rank %lu on %s: ended with status 0 while rank %lu waits for it in operation %ld",
-             (unsigned long)e->count, launch_host(j, e->count), (unsigned long)e->rank, (long)e->value);
+             (unsigned long)e->count, launch_host(la, j, e->count), (unsigned long)e->rank, (long)e->value);
     launch_job_fail(la, j, LA_STATUS_ERROR, why);
 }
 
@@ -614,6 +640,10 @@ static void launch_job_event(struct launcher *la, struct launch_job *j, uint32_t
         j->inits++;
         launch_check_uninited(la, j);
         break;
+    case LA_UP_AGAIN:
+        if (la->ftmpi != NULL && j->number == 0)
+            la_ftmpi_again(la->ftmpi, e->rank, e->count);
+        break;
     case LA_UP_READY: launch_ready(la, j, from); break;
     case LA_UP_STUCK: launch_stuck(la, j, e); break;
     case LA_UP_DIFFER: launch_differ(la, j, e); break;
@@ -628,6 +658,8 @@ static void launch_no_host(struct launcher *la, const struct la_event *e)
     if (e->rank >= la->job->agents_count || la->jobs.gone[e->rank])
         return; /* under srun more than one may say so */
     la_jobs_gone(&la->jobs, e->rank);
+    if (la->ftmpi != NULL)
+        la->job->go_on = 0; /* it begins whole, or not at all */
     for (i = 1; la->job->starter != LA_SRUN && i < la->job->agents[e->rank].subtree; i++)
         la_jobs_ready(&la->jobs, e->rank + i); /* none of these will be there */
     launch_lost(la, e, e->value, "");
@@ -732,10 +764,14 @@ static void launch_time(struct launcher *la, uint64_t now)
 }
 
 /* All jobs have ended, and all that they wrote is here. */
-static int launch_done(const struct launcher *la)
+static int launch_done(struct launcher *la)
 {
     const struct launch_job *j = la->jobs.first;
 
+    if (la->job->ft && !la->forgotten && !la->ending && j->ended_count >= j->job->size) {
+        la->forgotten = 1;
+        launch_tell(la, j, LA_NONE, LA_DOWN_FORGET);
+    }
     while (j != NULL && (la->ending || j->ended_count >= j->job->size))
         j = j->next;
     return j == NULL && la_local_ended(la->local) >= la->jobs.count;
@@ -801,28 +837,45 @@ static phx *launch_ftmpi_node(void *ctx)
     return la_local_node(((struct launcher *)ctx)->local);
 }
 
-static const char *launch_ftmpi_host(void *ctx, uint32_t rank)
-{
-    return launch_host(((struct launcher *)ctx)->jobs.first, rank);
-}
-
-/* Of an MPI program nobody can go on alone, whatever was asked for. */
-static void launch_ftmpi_fail(void *ctx, int code, const char *line)
+static void launch_ftmpi_say(void *ctx, const char *line)
 {
     struct launcher *la = (struct launcher *)ctx;
 
-    la->job->go_on = la->job->each = 0;
-    launch_fail(la, code, line);
+    if (!la->ending)
+        launch_say(la, line);
 }
 
-static void launch_ftmpi_say(void *ctx, int code, const char *line)
+static void launch_ftmpi_one(void *ctx, uint32_t agent, uint32_t type, uint32_t rank, uint32_t life)
 {
     struct launcher *la = (struct launcher *)ctx;
+    struct la_event e;
 
-    if (la->ending)
-        return;
-    la_status_add(&la->status, code, 0);
-    launch_say(la, line);
+    memset(&e, 0, offsetof(struct la_event, text) + 1);
+    e.rank = rank;
+    e.count = life;
+    la_local_down(la->local, agent, type, &e);
+}
+
+static void launch_ftmpi_start(void *ctx, uint32_t agent, uint32_t rank, uint32_t life)
+{
+    launch_ftmpi_one(ctx, agent, LA_DOWN_AGAIN, rank, life);
+}
+
+static void launch_ftmpi_kill(void *ctx, uint32_t rank, uint32_t life)
+{
+    launch_ftmpi_one(ctx, LA_ALL, LA_DOWN_KILL_ONE, rank, life);
+}
+
+static void launch_ftmpi_ended(void *ctx, uint32_t rank, int ended)
+{
+    struct launch_job *j = ((struct launcher *)ctx)->jobs.first;
+
+    if (ended && !j->ended[rank]) {
+        launch_count_end(j, rank);
+    } else if (!ended && j->ended[rank]) {
+        j->ended[rank] = 0;
+        j->ended_count--;
+    }
 }
 
 static void launch_ftmpi_message(void *ctx, const struct phx_message *m)
@@ -832,8 +885,9 @@ static void launch_ftmpi_message(void *ctx, const struct phx_message *m)
 
 static int launch_make_ftmpi(struct launcher *la, struct la_root_ops *root)
 {
-    const struct la_ftmpi_ops ops = { la, launch_ftmpi_node, launch_ftmpi_host, launch_ftmpi_fail,
-                                      launch_ftmpi_say };
+    const struct la_ftmpi_ops ops = { la,                launch_ftmpi_node,  launch_ftmpi_fail,
+                                      launch_ftmpi_say,  launch_ftmpi_start, launch_ftmpi_kill,
+                                      launch_ftmpi_ended };
 
     root->message = launch_ftmpi_message;
     return la_ftmpi_new(&la->ftmpi, la->job, &ops);
@@ -930,6 +984,8 @@ int la_launch(struct la_options *o, const char *self)
             err = launch_make(&la, self, procs, &cargo);
         if (err == 0)
             launch_run(&la);
+        if (err == 0 && la.ftmpi != NULL && la.status.code == 0)
+            la_status_add(&la.status, la_ftmpi_code(la.ftmpi), 0);
         launch_free(&la);
         la_procs_free(procs);
     }

@@ -94,6 +94,7 @@ void la_agent_free_job(struct local_job *j);
 struct local_job *la_agent_job(const struct la_local *l, uint32_t number); /* NULL: there is no such job */
 struct local_job *la_agent_job_of_id(const struct la_local *l, uint32_t id);
 void la_agent_step_jobs(struct la_local *l);
+void la_agent_again(struct local_job *j, uint32_t rank, uint32_t life); /* starts it once more, or says no */
 int la_agent_jobs_over(const struct la_local *l); /* no process is left, and all they wrote has been given */
 
 /* agent_tree.c */

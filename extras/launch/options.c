@@ -5,6 +5,7 @@
 #define _DARWIN_C_SOURCE 1
 #endif
 #include "options.h"
+#include "../ftmpi/lib/modes.h"
 #include "../../phoenix.h"
 #include "args.h"
 #include "file.h"
@@ -21,6 +22,7 @@
 #define OPTIONS_GRACE_US 2000000u
 #define OPTIONS_START_US 60000000u
 #define OPTIONS_CUT_US 10000000u
+#define OPTIONS_FT_CUT_US 60000000u         /* as long as the ranks wait by themselves */
 #define OPTIONS_PUSH (16u << 20)
 
 /* What la_options works on. */
@@ -109,6 +111,36 @@ static int check_words(struct work *w)
     if (wrong != NULL)
         snprintf(w->why, LA_TEXT, "%s", wrong);
     return wrong != NULL ? PHX_EINVAL : 0;
+}
+
+/* ---- Failures of MPI programs ------------------------------------------------------------------ */
+
+/* How MPI programs meet failures: what --ft says, and else FTMPI_MODE. They find that in their environment,
+ * with the patience of the agents. 0, PHX_EINVAL, PHX_ENOMEM. */
+static int read_ft(struct work *w)
+{
+    struct la_args *a = &w->args;
+    struct ftm_modes modes = { 0, 0, 0 };
+    const char *text = a->ft != NULL ? a->ft : a->ftmpi ? variable(w, "FTMPI_MODE") : NULL;
+    char entry[256];
+
+    if (text != NULL && ftm_modes_read(&modes, text) != 0) {
+        snprintf(w->why, LA_TEXT, "%s: it is " FTM_MODES_WORDS ", not \"%.40s\"",
+                 a->ft != NULL ? "--ft" : "FTMPI_MODE", text);
+        return PHX_EINVAL;
+    }
+    w->o->job.ft = modes.comm != FTMPI_COMM_MODE_ABORT;
+    a->ftmpi |= a->ft != NULL;
+    if (a->ft != NULL) {
+        snprintf(entry, sizeof entry, "FTMPI_MODE=%s", a->ft);
+        la_text_list_add(&a->genv, entry, strlen(entry));
+    }
+    if (a->ftmpi && a->cut_wait_us != UINT64_MAX) {
+        snprintf(entry, sizeof entry, "FTMPI_CUT_WAIT=%llu",
+                 (unsigned long long)(a->cut_wait_us + 999999) / 1000000);
+        la_text_list_add(&a->genv, entry, strlen(entry));
+    }
+    return a->genv.failed ? PHX_ENOMEM : 0;
 }
 
 /* ---- Environment ------------------------------------------------------------------------------- */
@@ -444,6 +476,9 @@ static uint64_t or_else(uint64_t value, uint64_t otherwise)
     return value != UINT64_MAX ? value : otherwise;
 }
 
+/* A host that is silent is told within four seconds: a recovery waits for that. */
+static const uint64_t ft_detect_us[3] = { 1000000, 2000000, 500000 };
+
 /* Moves strings and copies numbers. */
 static void fill_settings(struct work *w)
 {
@@ -461,15 +496,19 @@ static void fill_settings(struct work *w)
     job->stdin_rank = a->stdin_rank;
     job->label = a->label;
     job->verbose = a->verbose;
-    job->go_on = a->on_failure == LA_FAILURE_CONTINUE;
+    job->go_on = a->on_failure == LA_FAILURE_CONTINUE || job->ft;
     job->each = a->each;
     job->lazy = a->cache == LA_CACHE_LAZY || a->push_limit == 0;
     job->push_limit = or_else(a->push_limit, OPTIONS_PUSH);
     job->grace_us = or_else(a->grace_us, OPTIONS_GRACE_US);
     job->start_timeout_us = or_else(a->start_timeout_us, OPTIONS_START_US);
-    job->cut_wait_us = or_else(a->cut_wait_us, OPTIONS_CUT_US);
+    job->cut_wait_us = or_else(a->cut_wait_us, job->ft ? OPTIONS_FT_CUT_US : OPTIONS_CUT_US);
     job->detector = a->detector;
     memcpy(job->detect_us, a->detect_us, sizeof job->detect_us);
+    if (job->ft && job->detector == LA_DETECT_DEFAULT) {
+        job->detector = LA_DETECT_TIMES;
+        memcpy(job->detect_us, ft_detect_us, sizeof ft_detect_us);
+    }
     w->o->timeout_us = or_else(a->timeout_us, 0);
     w->o->json = a->json;
     w->o->job.copy = a->copy;
@@ -546,6 +585,8 @@ static int build(struct work *w)
         err = choose_starter(w);
     if (err == 0)
         err = fill_directory(w);
+    if (err == 0)
+        err = read_ft(w);
     if (err == 0)
         err = fill_environment(w);
     if (err == 0)

@@ -271,6 +271,8 @@ static const char *const help[] = {
     "  -genvlist K,K,..       of this environment only these; -genvnone: nothing of it\n"
     "  --stage FILE           send a program along; where FILE is to be run, that is run\n"
     "  --ftmpi                the program was compiled by ftmpicc (extras/ftmpi)\n"
+    "  --ft MODES             the same, and what happens when a rank dies: abort, blank, shrink, rebuild,\n"
+    "                         rebuild-end or ulfm; then nop or cont, loose or strict, with commas\n"
     "\n"
     "Hosts (those of Slurm or PBS; else this one)\n"
     "  --hosts LIST           a[01-16]:8,b,user@c\n"
@@ -290,8 +292,10 @@ static const char *const help[] = {
     "  --on-failure abort|continue   end all when one fails, or let the others live (abort)\n"
     "  --grace S              between TERM and KILL (2)\n"
     "  --start-timeout S      until a host must have answered (60)\n"
-    "  --cut-wait S           how long agents without a way to the launcher look for one (10)\n"
-    "  --detect default|fast|I,T,B   the failure detector, or its interval, time-out and time to failed\n",
+    "  --cut-wait S           how long agents without a way to the launcher look for one (10; with --ft 60,\n"
+    "                         and ranks as well)\n"
+    "  --detect default|fast|I,T,B   the failure detector, or its interval, time-out and time to failed\n"
+    "                         (with --ft 1,2,0.5)\n",
 
     "\nAgents\n"
     "  --start ssh|srun|fork  how (srun inside a Slurm allocation, else ssh); fork plays all hosts here\n"

@@ -10,6 +10,7 @@
  * them. */
 #define _POSIX_C_SOURCE 200809L
 #include "ranks.h"
+#include "fds.h"
 #include "programs.h"
 #include "../../phoenix.h"
 
@@ -54,7 +55,7 @@ struct ranks_stream {
 
 struct ranks_proc {
     struct la_ranks *of;
-    uint32_t rank;
+    uint32_t rank, life, place; /* place: the how many of its host */
     pid_t pid;
     int started, exited, over;
     int inited, finalized;
@@ -71,9 +72,10 @@ struct la_ranks {
     struct la_procs *procs;
     struct la_ranks_ops ops;
     struct la_engine *engine;
-    struct ranks_proc *list;
+    struct ranks_proc **list; /* a rank that was started again has one more */
     uint32_t number;            /* of the job */
     uint32_t count, next, over; /* next: the first that is not started */
+    uint32_t here, capacity;    /* here: that have not ended, or were not started yet */
     struct la_ready **programs;
     struct ranks_conn **conns, **clients; /* all; and by their numbers */
     uint32_t conns_count, conns_capacity, clients_capacity, closing;
@@ -412,13 +414,13 @@ void la_ranks_room(struct la_ranks *r)
 
     for (i = 0; i < r->count && r->paused > 0; i++)
         for (which = 0; which < 2; which++) {
-            struct ranks_stream *s = &r->list[i].out[which];
+            struct ranks_stream *s = &r->list[i]->out[which];
             if (!s->paused || !r->ops.room(r->ops.ctx))
                 continue;
             s->paused = 0;
             r->paused--;
             la_watch_set(r->watch, s->fd, LA_READ);
-            (void)stream_read(&r->list[i], which);
+            (void)stream_read(r->list[i], which);
         }
 }
 
@@ -488,7 +490,7 @@ void la_ranks_input(struct la_ranks *r, const struct la_chunk *c)
     uint32_t i;
 
     for (i = 0; i < r->count; i++) {
-        struct ranks_proc *p = &r->list[i];
+        struct ranks_proc *p = r->list[i];
         if ((c->rank != LA_ALL && c->rank != p->rank) || p->in_ended || p->exited
             || (p->started && p->in_fd < 0))
             continue;
@@ -506,7 +508,7 @@ int la_ranks_input_room(const struct la_ranks *r)
     if (r->job->stdin_to == LA_STDIN_NONE)
         return 1;
     for (i = 0; i < r->count; i++)
-        if (r->list[i].in.size >= RANKS_INPUT)
+        if (r->list[i]->in.size >= RANKS_INPUT)
             return 0;
     return 1;
 }
@@ -518,6 +520,7 @@ static void proc_ended(struct ranks_proc *p, const struct la_end *e)
     struct la_ranks *r = p->of;
 
     p->exited = 1;
+    r->here--;
     input_close(p);
     if (p->finalized || r->job->go_on || r->job->each)
         la_engine_gone(r->engine, p->rank);
@@ -531,6 +534,7 @@ static void proc_not_started(struct ranks_proc *p, int error, const char *what, 
 
     memset(&e, 0, sizeof e);
     e.rank = p->rank;
+    e.life = p->life;
     e.error = error;
     e.what = what;
     e.directory = directory;
@@ -559,8 +563,8 @@ int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
     uint32_t i;
 
     for (i = 0; i < r->next && p == NULL; i++)
-        if (r->list[i].pid == pid)
-            p = &r->list[i];
+        if (r->list[i]->pid == pid)
+            p = r->list[i];
     if (p == NULL)
         return 0;
     p->pid = 0;
@@ -570,6 +574,7 @@ int la_ranks_exited(struct la_ranks *r, pid_t pid, int status)
     port_read(r);
     memset(&e, 0, sizeof e);
     e.rank = p->rank;
+    e.life = p->life;
     e.wait = status;
     e.inited = p->inited;
     e.finalized = p->finalized;
@@ -586,8 +591,8 @@ void la_ranks_signal(struct la_ranks *r, int number)
     uint32_t i;
 
     for (i = 0; i < r->next; i++)
-        if (r->list[i].pid > 0)
-            la_proc_signal(r->procs, r->list[i].pid, number);
+        if (r->list[i]->pid > 0)
+            la_proc_signal(r->procs, r->list[i]->pid, number);
 }
 
 void la_ranks_end(struct la_ranks *r, int now)
@@ -604,7 +609,7 @@ void la_ranks_end(struct la_ranks *r, int now)
     }
     r->ending = 1;
     for (i = r->next; i < r->count; i++)
-        proc_not_started(&r->list[i], ECANCELED, "", 0);
+        proc_not_started(r->list[i], ECANCELED, "", 0);
     r->next = r->count;
 }
 
@@ -614,60 +619,6 @@ int la_ranks_over(const struct la_ranks *r)
 }
 
 /* ---- Starting ------------------------------------------------------------------------------------ */
-
-static void close_if(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
-/* The ends of a process's streams: ours and its. */
-struct ranks_fds {
-    int in[2], out[2], err[2], pmi[2]; /* [0] for reading, [1] for writing; pmi: [0] ours */
-    int key[2];                        /* --ftmpi: [0] is the process's, who reads the key from it */
-};
-
-static void fds_close(struct ranks_fds *f)
-{
-    int i;
-
-    for (i = 0; i < 2; i++) {
-        close_if(f->in[i]);
-        close_if(f->out[i]);
-        close_if(f->err[i]);
-        close_if(f->pmi[i]);
-        close_if(f->key[i]);
-    }
-}
-
-/* The environment of a process can be read by others, a pipe that it has inherited cannot. */
-static int fds_open_key(struct ranks_fds *f, const struct la_job *job)
-{
-    int err = la_pipe(f->key);
-
-    if (err == 0 && write(f->key[1], job->key, sizeof job->key) != (ssize_t)sizeof job->key)
-        err = EIO;
-    return err;
-}
-
-static int fds_open(struct ranks_fds *f, int input, const struct la_job *job)
-{
-    int err;
-
-    memset(f, 0xff, sizeof *f); /* -1 */
-    err = input ? la_pipe(f->in) : 0;
-    if (err == 0)
-        err = la_pipe(f->out);
-    if (err == 0)
-        err = la_pipe(f->err);
-    if (err == 0)
-        err = la_pair(f->pmi);
-    if (err == 0 && job->ftmpi)
-        err = fds_open_key(f, job);
-    if (err != 0)
-        fds_close(f);
-    return err;
-}
 
 static int proc_wants_input(const struct ranks_proc *p)
 {
@@ -686,7 +637,7 @@ static int take_stream(struct ranks_proc *p, int which, int *fd)
 }
 
 /* Takes our ends over; what is taken is -1 in f. 0 or errno. */
-static int proc_take(struct ranks_proc *p, struct ranks_fds *f)
+static int proc_take(struct ranks_proc *p, struct la_fds *f)
 {
     struct la_ranks *r = p->of;
     int err = take_stream(p, 0, &f->out[0]);
@@ -719,7 +670,7 @@ static void proc_untake(struct ranks_proc *p)
         conn_close(p->conn);
 }
 
-static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct ranks_fds *f,
+static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct la_fds *f,
                      enum la_exec_stage *stage)
 {
     struct la_ranks *r = p->of;
@@ -730,8 +681,9 @@ static int proc_exec(struct ranks_proc *p, struct la_ready *g, const struct rank
 
     memset(&env, 0, sizeof env);
     env.rank = p->rank;
-    env.local_rank = (uint32_t)(p - r->list);
-    env.local_count = r->count;
+    env.local_rank = p->place;
+    env.local_count = r->here;
+    env.life = p->life;
     env.fd = f->pmi[1];
     env.port = r->port;
     env.spawned = r->spawned;
@@ -758,17 +710,17 @@ static void proc_start(struct ranks_proc *p)
     struct la_ranks *r = p->of;
     struct la_ready *g = r->programs[la_job_program_of(r->job, p->rank)];
     enum la_exec_stage stage = LA_EXEC_PROGRAM;
-    struct ranks_fds f;
+    struct la_fds f;
     int err = g->error;
 
     if (err == 0) {
         stage = LA_EXEC_FORK;
-        err = fds_open(&f, proc_wants_input(p), r->job);
+        err = la_fds_open(&f, proc_wants_input(p), r->job);
         if (err == 0) {
             err = proc_take(p, &f);
             if (err == 0)
                 err = proc_exec(p, g, &f, &stage);
-            fds_close(&f);
+            la_fds_close(&f);
         }
     }
     if (err != 0) {
@@ -777,6 +729,8 @@ static void proc_start(struct ranks_proc *p)
         return;
     }
     p->started = 1;
+    if (p->life > 0)
+        r->ops.again(r->ops.ctx, p->rank, p->life);
     if (p->in.size > 0 || p->in_ended) {
         if (p->in_fd >= 0)
             input_write(p);
@@ -789,14 +743,14 @@ void la_ranks_step(struct la_ranks *r, uint64_t now_us)
 
     r->now = now_us;
     for (i = 0; i < RANKS_AT_ONCE && r->next < r->count && !r->ending; i++)
-        proc_start(&r->list[r->next++]);
+        proc_start(r->list[r->next++]);
     if (r->linger <= now_us) {
         r->linger = UINT64_MAX;
         for (i = 0; i < r->next; i++) {
-            if (r->list[i].linger != 0 && r->list[i].linger <= now_us)
-                proc_linger(&r->list[i]);
-            if (r->list[i].linger != 0 && r->list[i].linger < r->linger)
-                r->linger = r->list[i].linger;
+            if (r->list[i]->linger != 0 && r->list[i]->linger <= now_us)
+                proc_linger(r->list[i]);
+            if (r->list[i]->linger != 0 && r->list[i]->linger < r->linger)
+                r->linger = r->list[i]->linger;
         }
     }
     if (r->kill_at <= now_us) {
@@ -832,8 +786,8 @@ static void ranks_said(struct la_ranks *r, uint32_t rank, int finalize)
     uint32_t i;
 
     for (i = 0; i < r->count; i++)
-        if (r->list[i].rank == rank) {
-            int *flag = finalize ? &r->list[i].finalized : &r->list[i].inited;
+        if (r->list[i]->rank == rank) {
+            int *flag = finalize ? &r->list[i]->finalized : &r->list[i]->inited;
             if (*flag)
                 return;
             *flag = 1;
@@ -852,26 +806,70 @@ static void ranks_said_finalize(void *ctx, uint32_t rank)
     ranks_said((struct la_ranks *)ctx, rank, 1);
 }
 
+static int ranks_add(struct la_ranks *r, uint32_t rank, uint32_t life, uint32_t place)
+{
+    struct ranks_proc *p, **more;
+    uint32_t n = r->capacity > 0 ? r->capacity * 2 : 16;
+
+    if (r->count == r->capacity) {
+        more = (struct ranks_proc **)realloc(r->list, n * sizeof *more);
+        if (more == NULL)
+            return PHX_ENOMEM;
+        r->list = more;
+        r->capacity = n;
+    }
+    p = (struct ranks_proc *)calloc(1, sizeof *p);
+    if (p == NULL)
+        return PHX_ENOMEM;
+    p->of = r;
+    p->rank = rank;
+    p->life = life;
+    p->place = place;
+    p->out[0].fd = p->out[1].fd = p->in_fd = -1;
+    p->out[0].lines.raw = p->out[1].lines.raw = r->number == 0 && r->job->size == 1 && !r->job->label;
+    r->list[r->count++] = p;
+    r->here++;
+    return 0;
+}
+
 static int ranks_list(struct la_ranks *r)
 {
     const struct la_agent *a = &r->job->agents[0];
     uint32_t i, j, n = 0;
+    int err = 0;
 
     for (i = 0; i < a->runs_count; i++)
-        r->count += a->runs[i].count;
-    r->list = (struct ranks_proc *)calloc(r->count + 1, sizeof *r->list);
-    if (r->list == NULL)
-        return PHX_ENOMEM;
-    for (i = 0; i < a->runs_count; i++)
-        for (j = 0; j < a->runs[i].count; j++) {
-            struct ranks_proc *p = &r->list[n++];
-            p->of = r;
-            p->rank = a->runs[i].first + j;
-            p->out[0].fd = p->out[1].fd = p->in_fd = -1;
-            p->out[0].lines.raw = p->out[1].lines.raw
-                = r->number == 0 && r->job->size == 1 && !r->job->label;
+        for (j = 0; j < a->runs[i].count && err == 0; j++)
+            err = ranks_add(r, a->runs[i].first + j, 0, n++);
+    return err;
+}
+
+int la_ranks_again(struct la_ranks *r, uint32_t rank, uint32_t life)
+{
+    uint32_t i, place = r->here;
+    int err;
+
+    if (r->ending || r->scratch == NULL)
+        return PHX_ECLOSED;
+    for (i = 0; i < r->count; i++)
+        if (r->list[i]->rank == rank) {
+            if (r->list[i]->life >= life || !r->list[i]->exited)
+                return PHX_EINVAL;
+            place = r->list[i]->place;
         }
-    return 0;
+    err = ranks_add(r, rank, life, place);
+    if (err == 0)
+        r->list[r->count - 1]->in_ended = 1; /* the input was for its first life */
+    return err;
+}
+
+void la_ranks_kill(struct la_ranks *r, uint32_t rank, uint32_t life)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->next; i++)
+        if (r->list[i]->rank == rank && r->list[i]->life == life && r->list[i]->pid > 0)
+            la_proc_signal(r->procs, r->list[i]->pid, SIGKILL);
 }
 
 static int ranks_engine(struct la_ranks *r, const char *spawner)
@@ -937,11 +935,12 @@ void la_ranks_free(struct la_ranks *r)
         return;
     la_ranks_signal(r, SIGKILL);
     for (i = 0; r->list != NULL && i < r->count; i++) {
-        la_queue_free(&r->list[i].out[0].lines.part);
-        la_queue_free(&r->list[i].out[1].lines.part);
-        r->list[i].exited = 0; /* nothing more is counted or said */
-        proc_untake(&r->list[i]);
-        la_queue_free(&r->list[i].in);
+        la_queue_free(&r->list[i]->out[0].lines.part);
+        la_queue_free(&r->list[i]->out[1].lines.part);
+        r->list[i]->exited = 0; /* nothing more is counted or said */
+        proc_untake(r->list[i]);
+        la_queue_free(&r->list[i]->in);
+        free(r->list[i]);
     }
     for (i = 0; i < r->conns_count; i++)
         conn_close(r->conns[i]);
@@ -953,7 +952,8 @@ void la_ranks_free(struct la_ranks *r)
     }
     la_engine_free(r->engine);
     la_programs_free(r->programs, r->job->programs_count);
-    close_if(r->null_fd);
+    if (r->null_fd >= 0)
+        close(r->null_fd);
     free(r->conns);
     free(r->clients);
     free(r->list);

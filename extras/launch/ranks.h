@@ -14,7 +14,7 @@ struct la_ranks;
 
 /* How a rank ended. */
 struct la_end {
-    uint32_t rank;
+    uint32_t rank, life;
     int wait;              /* as of waitpid */
     int inited, finalized; /* what it had said */
     int error;             /* not 0: it was never started, errno; ECANCELED: since the job was over ... */
@@ -24,9 +24,10 @@ struct la_end {
 
 struct la_ranks_ops {
     void *ctx;
-    void (*ended)(void *ctx, const struct la_end *e); /* once for each rank */
+    void (*ended)(void *ctx, const struct la_end *e); /* once for each rank and life */
     /* One that said init or finalize for the first time. */
     void (*said)(void *ctx, uint32_t rank, int finalize);
+    void (*again)(void *ctx, uint32_t rank, uint32_t life); /* one of la_ranks_again runs */
     void (*output)(void *ctx, const struct la_chunk *c);
     int (*room)(void *ctx); /* 1: more output is taken */
     /* All but reply, hangup, said_init and said_finalize, which are here. Their ctx is the struct la_ranks;
@@ -53,6 +54,13 @@ void la_ranks_room(struct la_ranks *r); /* there is room for output again */
 /* TERM, and KILL after job->grace_us; with now 1 KILL. None is started any more. */
 void la_ranks_end(struct la_ranks *r, int now);
 void la_ranks_signal(struct la_ranks *r, int number);
+
+/* A rank of the job, of this host or another, is started again, or here, by one of the next steps; its life
+ * is higher than that of any before. 0, PHX_ENOMEM, PHX_EINVAL (the last one runs), PHX_ECLOSED. And the end
+ * of one. */
+int la_ranks_again(struct la_ranks *r, uint32_t rank, uint32_t life);
+void la_ranks_kill(struct la_ranks *r, uint32_t rank, uint32_t life);
+
 int la_ranks_over(const struct la_ranks *r); /* all have ended, and all they wrote has been given */
 
 /* Input for one rank, or LA_ALL; size 0: no more comes. */

@@ -40,8 +40,13 @@ static const struct doctor_line doctor_lines[] = {
       "believed.",
       "Use tls:// (or --tls) on both sides or on neither. With certificates: the same CA at both, and clocks "
       "that are right." },
-    { PHX_ECERT, "The certificate is not good now.",
-      "Expired, not valid yet, or not by this CA: see the clock below." },
+    { PHX_ECERT, "Our own certificate is not good: not by the CA in --ca, or not for signing.",
+      "Let the CA that all nodes have issue it, with keyUsage digitalSignature or none." },
+    { PHX_EPEM, "A PEM file is malformed, or has not in it what its option says.",
+      "--ca and --cert want certificates, --cert-key a private key without a passphrase." },
+    { PHX_EPAIR, "The private key does not belong to the certificate.",
+      "--cert-key is the key that the certificate in --cert was made of." },
+    { PHX_EFILE, "A file is not there, or cannot be read.", "Check the paths, and who may read them." },
     { PHX_EPROTO, "Something answers that is not Phoenix, or speaks TLS where the other side does not.",
       "Is it the right port? Use tls:// on both sides or on neither." },
     { PHX_ERESET, "It takes the connection and closes it.",
@@ -140,6 +145,15 @@ static int doctor_connect(const struct addrinfo *a)
     return err;
 }
 
+static void doctor_now(char out[TOOL_DATE])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (gmtime_r(&now, &tm) == NULL || strftime(out, TOOL_DATE, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        (void)snprintf(out, TOOL_DATE, "unknown");
+}
+
 static int doctor_error_of(int number)
 {
     return number == ECONNREFUSED                            ? PHX_EREFUSED
@@ -223,15 +237,40 @@ static int doctor_link(struct doctor *d, const char *address)
     return 0;
 }
 
+/* ---- Certificates ---------------------------------------------------------------------------- */
+
 /* The clock, since certificates hang on it. */
 static void doctor_clock(struct doctor *d)
 {
-    time_t now = time(NULL);
-    struct tm tm;
-    char text[64];
+    char now[TOOL_DATE];
 
-    if (gmtime_r(&now, &tm) != NULL && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
-        doctor_put(d, "note", "this machine's clock", text);
+    doctor_now(now);
+    doctor_put(d, "note", "this machine's clock, UTC", now);
+}
+
+/* Is a certificate of ours, or the CA's, good today? 0: no. */
+static int doctor_dates(struct doctor *d, const char *path)
+{
+    char from[TOOL_DATE], until[TOOL_DATE], now[TOOL_DATE], text[80];
+
+    if (path == NULL || tool_certificate(path, from, until) != 0)
+        return 1; /* phx_new says what is wrong with it */
+    doctor_now(now);
+    if (strcmp(now, until) > 0) {
+        (void)snprintf(text, sizeof text, "This certificate has expired: it was good until %s.", until);
+        doctor_put(d, "bad", path, text);
+        doctor_put(d, "cure", path, "Let the CA issue a new one. If the date is not over, set the clock.");
+        return 0;
+    }
+    if (strcmp(now, from) < 0) {
+        (void)snprintf(text, sizeof text, "This certificate is not valid yet: it is good from %s.", from);
+        doctor_put(d, "bad", path, text);
+        doctor_put(d, "cure", path, "Wait until then, or set this machine's clock if that is wrong.");
+        return 0;
+    }
+    (void)snprintf(text, sizeof text, "a certificate that is good until %s", until);
+    doctor_put(d, "ok", path, text);
+    return 1;
 }
 
 /* ---- Walls ----------------------------------------------------------------------------------- */
@@ -302,11 +341,31 @@ static void doctor_nodes(struct doctor *d)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+static int doctor_listen(struct doctor *d)
+{
+    int i, err;
+
+    for (i = 0; i < d->t->listens_count; i++)
+        if ((err = phx_listen(d->t->p, d->t->listens[i])) != 0)
+            return tool_say(TOOL_USAGE, "cannot listen at %s: %s", d->t->listens[i], phx_strerror(err));
+    return 0;
+}
+
+/* 0, or a status of the command after a line of its own. */
 static int doctor_all(struct doctor *d, const char *address)
 {
     struct tool *t = d->t;
-    int err;
+    int err, good;
 
+    good = doctor_dates(d, t->ca_file);
+    if (!doctor_dates(d, t->cert_file) || !good)
+        return 0;
+    if ((err = tool_make(t)) != 0) {
+        doctor_error(d, "this node", err);
+        return 0;
+    }
+    if ((err = doctor_listen(d)) != 0)
+        return err;
     if (t->cfg.key == NULL && !t->insecure)
         doctor_put(d, "note", "no key", "only this machine can be spoken to: --key FILE, PHX_KEY_FILE");
     if ((err = phx_join(t->p, address)) != 0 && err != PHX_ERESOLVE) {
@@ -326,18 +385,14 @@ static int doctor_run(struct tool *t, int argc, char **argv)
 {
     struct doctor d = { t, 0, 0 };
     const char *address = argc > 0 ? argv[0] : t->joins_count > 0 ? t->joins[0] : NULL;
-    int i, err;
+    int err;
 
     if (address == NULL)
         return tool_say(TOOL_USAGE, "usage: phx doctor ADDRESS");
-    if ((err = tool_node(t)) != 0)
-        return err;
-    for (i = 0; i < t->listens_count; i++)
-        if ((err = phx_listen(t->p, t->listens[i])) != 0)
-            return tool_say(TOOL_USAGE, "cannot listen at %s: %s", t->listens[i], phx_strerror(err));
     if (t->json)
         (void)printf("[");
-    (void)doctor_all(&d, address);
+    if ((err = doctor_all(&d, address)) != 0)
+        return err;
     if (d.findings > 0)
         doctor_clock(&d);
     if (t->json)

@@ -27,6 +27,9 @@ static const struct options_row options_rows[] = {
     { "--cluster", TEXT, AT(cluster), 0 },
     { "--label", TEXT, AT(label), 0 },
     { "--tls", FLAG, AT(tls), 0 },
+    { "--ca", TEXT, AT(ca_file), 0 },
+    { "--cert", TEXT, AT(cert_file), 0 },
+    { "--cert-key", TEXT, AT(cert_key_file), 0 },
     { "--insecure", FLAG, AT(insecure), 0 },
     { "--json", FLAG, AT(json), 0 },
     { "--dot", FLAG, AT(dot), 0 },
@@ -149,6 +152,9 @@ static void options_config(struct tool *t)
     t->cfg.cluster = t->cluster != NULL ? t->cluster : t->cfg.cluster;
     t->cfg.label = t->label;
     t->cfg.tls = t->tls;
+    t->cfg.tls_ca = t->ca_file;
+    t->cfg.tls_cert = t->cert_file;
+    t->cfg.tls_key = t->cert_key_file;
     t->cfg.insecure = t->insecure;
     t->cfg.relay = 0;
     t->cfg.full_mesh = 0;

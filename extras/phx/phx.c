@@ -22,6 +22,8 @@ static const char *const phx_options[] = {
     "  --cluster NAME     other than \"phoenix\" (or PHX_CLUSTER)",
     "  --label TEXT       what people see of this node",
     "  --tls              encrypt all TCP links (phx built with -DPHX_TLS)",
+    "  --ca FILE, --cert FILE, --cert-key FILE",
+    "                     PEM files in place of certificates made of the key",
     "  --insecure         leave this machine without a key",
     "  --wait SECONDS     for whom or what does not come (5)",
     "  --json             for scripts",

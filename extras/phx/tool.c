@@ -51,10 +51,22 @@ static void tool_on_report(phx_ssh *s, const struct phx_ssh_report *r, void *use
         (void)tool_say(0, "%s", t->said);
 }
 
-int tool_node(struct tool *t)
+static void tool_catch_signals(void)
+{
+    struct sigaction act;
+
+    memset(&act, 0, sizeof act);
+    act.sa_handler = tool_on_signal;
+    (void)sigaction(SIGINT, &act, NULL);
+    (void)sigaction(SIGTERM, &act, NULL);
+    (void)sigaction(SIGHUP, &act, NULL);
+    act.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &act, NULL);
+}
+
+int tool_make(struct tool *t)
 {
     struct phx_ssh_config ssh;
-    struct sigaction act;
     int err;
 
     phx_ssh_config_init(&ssh);
@@ -65,15 +77,18 @@ int tool_node(struct tool *t)
     t->cfg.dial = tool_dial;
     t->cfg.log_level = t->verbose > 1 ? PHX_LOG_DEBUG : PHX_LOG_INFO;
     if ((err = phx_ssh_new(&t->ssh, &ssh)) != 0 || (err = phx_new(&t->p, &t->cfg, phx_now_us())) != 0)
-        return tool_say(err == PHX_ENOMEM ? TOOL_FAILED : TOOL_USAGE, "no node: %s", phx_strerror(err));
-    memset(&act, 0, sizeof act);
-    act.sa_handler = tool_on_signal;
-    (void)sigaction(SIGINT, &act, NULL);
-    (void)sigaction(SIGTERM, &act, NULL);
-    (void)sigaction(SIGHUP, &act, NULL);
-    act.sa_handler = SIG_IGN;
-    (void)sigaction(SIGPIPE, &act, NULL);
+        return err;
+    tool_catch_signals();
     return 0;
+}
+
+int tool_node(struct tool *t)
+{
+    int err = tool_make(t);
+
+    if (err == 0)
+        return 0;
+    return tool_say(err == PHX_ENOMEM ? TOOL_FAILED : TOOL_USAGE, "no node: %s", phx_strerror(err));
 }
 
 int tool_join(struct tool *t, int must_join)

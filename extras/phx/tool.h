@@ -30,6 +30,7 @@ struct tool {
     const char *joins[TOOL_ADDRESSES], *listens[TOOL_ADDRESSES];
     int joins_count, listens_count;
     const char *key_file, *cluster, *label, *out;
+    const char *ca_file, *cert_file, *cert_key_file;
     int loose_key; /* a key file that others may read is no error */
     int tls, insecure, json, verbose, keep, dot, svg;
     const char *html, *serve;
@@ -57,7 +58,9 @@ int tool_is_terminal(int fd);
 
 /* Reads the options and makes the node's configuration: 0, or a status after a line that says why. */
 int tool_options(struct tool *t, int *argc, char **argv);
-/* The node, not joined yet. user of its callbacks is t. */
+/* The node, not joined yet: 0, or an enum phx_error. user of its callbacks is t. */
+int tool_make(struct tool *t);
+/* The same; 0, or a status after a line that says why. */
 int tool_node(struct tool *t);
 /* Listens and joins as the options say. */
 int tool_join(struct tool *t, int must_join);
@@ -71,6 +74,11 @@ int tool_is_linked(struct tool *t);
 /* Joined, linked, and no news for a moment: 0, or a status after a line that says why. */
 int tool_settle(struct tool *t);
 void tool_end(struct tool *t);
+
+/* From when until when the first certificate of a PEM file is good, as "2026-11-23 04:00:00" of UTC; such
+ * texts compare as their times do. -1: there is none in it. */
+#define TOOL_DATE 24
+int tool_certificate(const char *path, char from[TOOL_DATE], char until[TOOL_DATE]);
 /* Leaves in good order, a drain of so many seconds. */
 void tool_leave(struct tool *t, double seconds);
 

@@ -272,6 +272,33 @@ void phx__buf_block_drop(struct phx__block *b)
     }
 }
 
+static void buf_free_copy(const void *data, size_t size, void *mem)
+{
+    phx__mem_put_large(mem, (void *)data, size + 1);
+}
+
+static int buf_is_lent(const struct phx__block *b, const void *buffer, const void *arg)
+{
+    return b->release != NULL && b->release != buf_released && b->release != buf_free_copy
+           && (buffer == NULL || (b->data == buffer && b->arg == arg));
+}
+
+PHX__COLD int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg)
+{
+    uint8_t *copy;
+
+    if (b == NULL || !buf_is_lent(b, buffer, arg))
+        return 0;
+    if (!phx__mem_has_room_for_mail(b->mem, b->capacity)
+        || (copy = phx__mem_get_large(b->mem, b->capacity + 1)) == NULL) /* it may be empty */
+        return PHX_ENOMEM;
+    memcpy(copy, b->data, b->capacity);
+    b->data = copy;
+    b->release = buf_free_copy;
+    b->arg = b->mem;
+    return 1;
+}
+
 int phx__buf_place_is_open(const struct phx__place *p)
 {
     return p->block->used == p->at;
@@ -344,6 +371,29 @@ int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capa
         iov[n].iov_len = s->size;
     }
     return n;
+}
+
+PHX__COLD int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg)
+{
+    int some = 0;
+
+    for (uint32_t i = 0; i < q->count; i++) {
+        struct phx__slice *s = buf_slice(q, i);
+        struct phx__block *lent = s->block;
+
+        if (!buf_is_lent(lent, buffer, arg))
+            continue;
+        if ((s->block = phx__buf_block_new(q->mem, s->size)) == NULL) {
+            s->block = lent;
+            return PHX_ENOMEM;
+        }
+        s->data = memcpy(s->block->data, s->data, s->size);
+        if (buffer != NULL && lent->refs == 1)
+            lent->release = buf_released;
+        some = 1;
+        phx__buf_block_drop(lent); /* may call the host; s is not ours any more after it */
+    }
+    return some;
 }
 
 /* bytes is brought down before the first callback: what the host pushes in there is counted on top. */

@@ -58,6 +58,9 @@ PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__buf_block_drop(struct phx__block *b);
+/* If the host lent this buffer with this arg: the block holds a copy from now on, and release is not called.
+ * 1, 0 (it is another block; b may be NULL), or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg);
 
 /* Where bytes go that have not all come yet: `size` bytes from `at` on in a block that is held. block NULL:
  * there is no such place. The block's `used` says how much of it has been received. */
@@ -92,6 +95,9 @@ PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b
 PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */
 PHX_PRIVATE int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capacity);
+/* Of that buffer (NULL: of all that the host lent) the queue keeps copies, of what is in it. If nobody else
+ * holds the buffer it is over without release; of NULL it is released. 1: some, 0: none, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg);
 /* Takes size bytes off the front; size <= bytes. */
 PHX_PRIVATE void phx__buf_slices_take(struct phx__slices *q, size_t size);
 

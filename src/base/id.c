@@ -1,18 +1,9 @@
 /* id.c - node ids, and the table that gives each id a small index. */
 
 /* Rooms find what they know of a node in arrays, under its index. The lowest free index is given, which keeps
- * those arrays short. Ids are found by a 64-bit hash in a table as in map.c. A slot keeps half of the hash;
- * the other half is computed from the id. The full id is compared after the hash. Of two ids with one hash,
- * which takes 2^32 random nodes, the second is refused. */
+ * those arrays short. Ids are found by a 64-bit hash, and compared after it. Of two ids with one hash, which
+ * takes 2^32 random nodes, the second is refused. */
 #include "base/id.h"
-
-/* The first table: 128 bytes. */
-#define ID_SLOTS_FIRST 16u
-
-struct phx__id_slot {
-    uint32_t tag;   /* the low half of the hash */
-    uint32_t index; /* PHX__NONE: free */
-};
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
 {
@@ -36,82 +27,28 @@ uint64_t phx__id_hash(const struct phx_id *id)
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
     *ids = (struct phx__ids){ .mem = mem, .limit = limit };
+    phx__map_init(&ids->places, mem);
 }
 
 void phx__id_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
-    phx__mem_put(ids->mem, ids->slots, ids->slot_capacity * sizeof *ids->slots);
+    phx__map_free(&ids->places);
     phx__id_init(ids, ids->mem, ids->limit);
-}
-
-/* The slot of the id with this hash, or the empty one (there is one) where it would go. Capacity is not 0. */
-static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
-{
-    uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;
-
-    while (ids->slots[i].index != PHX__NONE
-           && (ids->slots[i].tag != (uint32_t)hash
-               || phx__id_hash(&ids->at[ids->slots[i].index]) != hash))
-        i = (i + 1) & mask;
-    return i;
-}
-
-uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
-{
-    return ids->slot_capacity == 0 ? PHX__NONE : ids->slots[id_slot(ids, hash)].index;
 }
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
+    uint32_t i = phx__map_get(&ids->places, phx__id_hash(id));
 
     return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
-}
-
-/* A table of another size. 0 or PHX_ENOMEM. */
-static int id_set_slots(struct phx__ids *ids, uint32_t size)
-{
-    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
-    struct phx__id_slot *slots;
-
-    if ((slots = phx__mem_get(ids->mem, size * sizeof *slots)) == NULL)
-        return PHX_ENOMEM;
-    memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
-    for (i = 0; i < old; i++) {
-        if (ids->slots[i].index == PHX__NONE)
-            continue;
-        for (k = ids->slots[i].tag & mask; slots[k].index != PHX__NONE; k = (k + 1) & mask)
-            ;
-        slots[k] = ids->slots[i];
-    }
-    phx__mem_put(ids->mem, ids->slots, old * sizeof *slots);
-    ids->slots = slots;
-    ids->slot_capacity = size;
-    return 0;
-}
-
-/* Empties a slot, and moves those behind it back into the hole; see map.c. */
-static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
-{
-    uint32_t mask = ids->slot_capacity - 1, i;
-
-    for (i = (hole + 1) & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask) {
-        uint32_t from_home = (i - ids->slots[i].tag) & mask;
-
-        if (from_home >= ((i - hole) & mask)) {
-            ids->slots[hole] = ids->slots[i];
-            hole = i;
-        }
-    }
-    ids->slots[hole].index = PHX__NONE;
 }
 
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
+    uint32_t i = phx__map_get(&ids->places, hash);
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -129,11 +66,8 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
         i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || (ids->count >= old / 4 * 3 /* full */
-            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
+        || phx__map_put(&ids->places, hash, i) != 0)
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
-    slot = id_slot(ids, hash);
-    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -147,7 +81,7 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
-    id_empty_slot(ids, id_slot(ids, phx__id_hash(&ids->at[index])));
+    phx__map_del(&ids->places, phx__id_hash(&ids->at[index]));
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
@@ -155,16 +89,11 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
 
 uint32_t phx__id_fit(struct phx__ids *ids)
 {
-    uint32_t slots = ids->slot_capacity;
-
     while (ids->size > 0 && !ids->used[ids->size - 1])
         ids->size--;
     phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
     phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
-    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
-        slots /= 2;
-    if (slots < ids->slot_capacity)
-        (void)id_set_slots(ids, slots);
+    phx__map_fit(&ids->places);
     return ids->size;
 }
 

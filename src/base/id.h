@@ -9,13 +9,13 @@ PHX_PRIVATE int phx__id_compare(const struct phx_id *a, const struct phx_id *b);
 PHX_PRIVATE uint64_t phx__id_hash(const struct phx_id *id);
 
 /* All ids a node knows, each with a small index. An index is used again only after phx__id_drop, which step.c
- * calls once every room has forgotten the node. */
+ * calls once every room has forgotten the node. That of a node which phx_fail named is never dropped. */
+enum phx__id_use { PHX__ID_FREE, PHX__ID_USED, PHX__ID_FAILING, PHX__ID_FAILED };
 struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
-    uint8_t *used;
-    struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
-    uint32_t slot_capacity;
+    uint8_t *used; /* enum phx__id_use; FAILING: not all rooms have seen it */
+    struct phx__map places; /* phx__id_hash -> index */
     uint32_t count;        /* ids in use */
     uint32_t size;         /* indices 0..size-1 have been given out */
     uint32_t capacity, used_capacity;
@@ -25,8 +25,6 @@ PHX_PRIVATE void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32
 PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
-/* Whose phx__id_hash this is, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash);
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);

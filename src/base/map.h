@@ -16,6 +16,8 @@ PHX_PRIVATE int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value);
 /* UINT32_MAX if absent. */
 PHX_PRIVATE uint32_t phx__map_get(const struct phx__map *m, uint64_t key);
 PHX_PRIVATE void phx__map_del(struct phx__map *m, uint64_t key);
+/* Gives memory back if there is room for far more than it holds. */
+PHX_PRIVATE void phx__map_fit(struct phx__map *m);
 /* A good mix of 64 bits (finaliser of MurmurHash3, public domain constants). */
 PHX_PRIVATE uint64_t phx__map_mix(uint64_t x);
 

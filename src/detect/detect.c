@@ -229,12 +229,10 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
-                                     uint32_t accuser, uint64_t now)
+static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    d->at[node].ground = (uint8_t)ground;
     d->at[node].accuser = accuser;
-    d->at[node].accused_at = detect_clock(d, now);
+    d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
 }
 
 /* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
@@ -272,7 +270,6 @@ PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t no
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
-    d->at[node].probed = 0;
     d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
@@ -282,7 +279,7 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
     if (d->at[node].state != PHX_NODE_SUSPECT)
-        detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
+        detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
     if (d->at[node].state == PHX_NODE_UNREACHABLE)
         d->ops.probe(d->ops.ctx, node);
@@ -301,10 +298,8 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
         detect_look_at(d, node, n->fail_at);
-        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
-            n->probed = 1;
+        if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
             d->ops.probe(d->ops.ctx, node);
-        }
     }
 }
 
@@ -353,13 +348,13 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         || (l->asked && waking >= l->answer_by)) {
         /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
         phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
-        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_record_accusation(d, node, PHX__SELF, now);
         d->ops.silent(d->ops.ctx, node, silence);
         return NULL;
     }
     if (!l->silent && silence >= detect_silence_limit(d, l)) {
         l->silent = 1;
-        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_record_accusation(d, node, PHX__SELF, now);
         detect_suspect(d, node, now);
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
@@ -496,7 +491,7 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     }
     l->node = node;
     d->links[d->link_count] = l;
-    d->at[node].link = ++d->link_count;
+    d->at[node].link = (uint16_t)++d->link_count;
     return l;
 }
 
@@ -542,7 +537,7 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     phx__timer_drop(d->timers, l->timer);
     place = d->at[node].link;
     d->links[place - 1] = d->links[--d->link_count];
-    d->at[d->links[place - 1]->node].link = place;
+    d->at[d->links[place - 1]->node].link = (uint16_t)place;
     d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
     phx__mem_put(d->mem, l, sizeof *l);
     detect_fill_monitors(d);
@@ -636,7 +631,7 @@ PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t 
 
     if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
-    detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
+    detect_record_accusation(d, node, accuser != PHX__NONE ? accuser : PHX__NONE - 1, now); /* unknown here */
     if (l != NULL && !l->silent)
         phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
     detect_suspect(d, node, now);
@@ -664,7 +659,7 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
     if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
         detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
-        detect_set_state(d, node, PHX_NODE_LEFT, now);
+        detect_set_state(d, node, left == 1 ? PHX_NODE_LEFT : PHX_NODE_FAILED, now);
     else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
         detect_lose(d, node, now);
     return 0;

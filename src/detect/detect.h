@@ -16,13 +16,6 @@ struct phx__detect_ops {
     void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
     void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
-/* What the last accusation of a node rests upon. */
-enum phx__detect_ground {
-    PHX__GROUND_NONE,    /* there was no accusation */
-    PHX__GROUND_SILENCE, /* our own link was silent */
-    PHX__GROUND_RUMOUR,  /* the accuser said so */
-    PHX__GROUND_ROUTE    /* routing lost the last route */
-};
 /* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
 struct phx__detect_link {
     uint8_t monitor;  /* the peer is a monitor of ours */
@@ -43,14 +36,12 @@ struct phx__detect_link {
 };
 struct phx__detect_node {
     uint64_t since; /* of state */
-    uint64_t accused_at;
     uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
-    uint32_t accuser; /* node, for PHX__GROUND_RUMOUR */
-    uint32_t link;    /* index of its link + 1; 0: none */
+    uint32_t accused_ms; /* when it was last accused, in milliseconds that come round; 0: never */
+    uint32_t accuser; /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
     uint32_t fail_timer; /* handle + 1; 0: none */
+    uint16_t link;       /* index of its link + 1, of 65,535 at most; 0: none */
     uint8_t state;       /* enum phx_state; 0: not known */
-    uint8_t ground;      /* enum phx__detect_ground */
-    uint8_t probed;      /* the second probe was sent */
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
 };
 struct phx__detect {
@@ -107,7 +98,8 @@ PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t 
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
-/* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
+/* Whether there is a route to node. left: 1: its card says that it left; 2: the host says that it failed, and
+ * nothing is reported of it after that. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);

@@ -2,7 +2,7 @@
 #include "dial/addr.h"
 
 /* The first address of a family (0: any) that is not among the n of out. */
-static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
+PHX__COLD static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
                                                 const struct phx_address *out, uint32_t n, int family)
 {
     uint32_t i, k;
@@ -18,7 +18,7 @@ static const struct phx_address *dial_addr_next(const struct phx_address *a, uin
     return NULL;
 }
 
-uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
+PHX__COLD uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
                               struct phx_address out[PHX__DIAL_ADDRESSES])
 {
     const struct phx_address *next;
@@ -36,7 +36,7 @@ uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
     return n;
 }
 
-static size_t dial_addr_path_size(const struct phx_address *a)
+PHX__COLD static size_t dial_addr_path_size(const struct phx_address *a)
 {
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
@@ -70,7 +70,7 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
     return at;
 }
 
-void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
+PHX__COLD void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
 
@@ -79,7 +79,7 @@ void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32
     phx__mem_put(mem, at, size);
 }
 
-void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
+PHX__COLD void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
 {
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
@@ -116,7 +116,7 @@ int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, cons
 }
 
 /* Until when an address is left alone; 0: it is not. */
-static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
+PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
     if (c->error != PHX_ESELF)
         return 0;
@@ -133,7 +133,7 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
     return bits;
 }
 
-uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
+PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
 

@@ -70,20 +70,20 @@
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
     DIAL_FAILED,
-    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_BARRED,   /* a key, cluster or version does not fit, or it takes this node for dead */
     DIAL_DUPLICATE /* not a failure */
 };
 
 /* ---- Small questions */
 
 /* Uniform in low..high. */
-static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
+PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
 /* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
-static uint32_t dial_tick(uint64_t us)
+PHX__COLD static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
 }
@@ -94,12 +94,12 @@ static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_
 }
 
 /* Up to so many known nodes are dialled unasked. There may be room for fewer links than at the start. */
-static uint32_t dial_mesh(const struct phx__dial *d)
+PHX__COLD static uint32_t dial_mesh(const struct phx__dial *d)
 {
     return d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 }
 
-static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (d->stopped || dial_node(d, t->node)->linked)
         return 0;
@@ -123,7 +123,7 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
 }
 
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
-static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
     const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
     int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
@@ -134,7 +134,7 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
 }
 
 /* The wait for what most probably fails again. */
-static uint64_t dial_slow(const struct phx__dial *d)
+PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
     uint64_t most = d->limits.retry_max_us;
 
@@ -142,7 +142,7 @@ static uint64_t dial_slow(const struct phx__dial *d)
 }
 
 /* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
-static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
+PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
     uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
     uint32_t shift = failures < 63 ? failures : 63;
@@ -157,7 +157,7 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 /* ---- The queues of due targets */
 
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
-static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
            && dial_node(d, t->node)->reachable;
@@ -171,7 +171,7 @@ static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t b
 }
 
 /* Those to whom somebody sends come first among those that can wait. */
-static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
     int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
     struct phx__dial_queue *q = &d->queue[ease];
@@ -183,20 +183,20 @@ static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
-static uint64_t dial_pace(const struct phx__dial *d, int queue)
+PHX__COLD static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
     if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-static int dial_has_room(const struct phx__dial *d, int queue)
+PHX__COLD static int dial_has_room(const struct phx__dial *d, int queue)
 {
     return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
 }
 
 /* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
-static void dial_kick(struct phx__dial *d, int queue)
+PHX__COLD static void dial_kick(struct phx__dial *d, int queue)
 {
     uint32_t head = d->queue[queue].head;
     uint64_t at;
@@ -208,7 +208,7 @@ static void dial_kick(struct phx__dial *d, int queue)
         dial_set(d, &d->targets.at[head], at);
 }
 
-static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
     int queue = t->queued - 1;
 
@@ -223,7 +223,7 @@ static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 /* ---- Dials */
 
 /* The target of a dial under way, and which of its addresses; or NULL. */
-static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
+PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
@@ -233,7 +233,7 @@ static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t sl
     return &d->targets.at[of->target];
 }
 
-static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
@@ -242,7 +242,7 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     dial_kick(d, 1);
 }
 
-static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     uint32_t slot = t->at[i].slot;
 
@@ -252,14 +252,14 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
     d->ops.abandon(d->ops.ctx, slot);
 }
 
-static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
 /* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
-static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
+PHX__COLD static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
 
@@ -277,7 +277,7 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
@@ -286,7 +286,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* The next round begins after this delay, or not at all. */
-static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
+PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
@@ -301,14 +301,14 @@ static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t 
 }
 
 /* Plans the round of a target that has nothing planned. */
-static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
         dial_plan(d, t, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
@@ -317,14 +317,14 @@ static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_
 }
 
 /* What failed may work now. */
-static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     t->failures = t->duplicates = 0;
     dial_hasten(d, t, jitter);
 }
 
 /* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
-static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
     uint64_t most = d->limits.retry_max_us > DIAL_DUPLICATE_US ? d->limits.retry_max_us : DIAL_DUPLICATE_US;
@@ -333,7 +333,7 @@ static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_targ
     return delay < most ? delay : most;
 }
 
-static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay, slow = dial_slow(d);
 
@@ -354,7 +354,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
@@ -363,7 +363,7 @@ static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (t->untried == 0)
         dial_settle(d, t);
@@ -372,14 +372,15 @@ static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
+PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
     uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = *d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
+        || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;
@@ -399,7 +400,7 @@ static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_targe
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
-static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;
     struct phx_address a;
@@ -419,7 +420,7 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 }
 
 /* 1 if the dial is under way. */
-static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
     struct phx_address a;
@@ -443,7 +444,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 }
 
 /* Begins a round: 0 if it is planned for later instead. */
-static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
         && dial_courtesy(d, t) > 0) {
@@ -463,7 +464,7 @@ static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint32_t i;
 
@@ -491,7 +492,7 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* A target waits: 1 if all slots are in use and one of them gives way. */
-static int dial_make_room(struct phx__dial *d)
+PHX__COLD static int dial_make_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
     uint32_t i;
@@ -545,7 +546,7 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
 }
 
 /* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
-static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                       uint32_t n)
 {
     int some = dial_replace(d, t, a, n);
@@ -566,7 +567,7 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
-static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
+PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
@@ -582,7 +583,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 }
 
 /* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
-static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
+PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
@@ -597,14 +598,14 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 /* ---- The bound */
 
 /* Three bits: no more links; more nodes than links; more that can be reached. */
-static int dial_bounds(const struct phx__dial *d)
+PHX__COLD static int dial_bounds(const struct phx__dial *d)
 {
     return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
            | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
-static void dial_relax(struct phx__dial *d, int before)
+PHX__COLD static void dial_relax(struct phx__dial *d, int before)
 {
     int held = before & ~dial_bounds(d);
 
@@ -619,7 +620,7 @@ static void dial_relax(struct phx__dial *d, int before)
 
 /* ---- What the node tells us */
 
-int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
+PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                    struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
@@ -635,7 +636,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
-void phx__dial_free(struct phx__dial *d)
+PHX__COLD void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
 
@@ -659,7 +660,7 @@ static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct p
     return k;
 }
 
-int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+PHX__COLD int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
@@ -679,7 +680,7 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     return 0;
 }
 
-int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
@@ -720,7 +721,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
 }
 
 /* A dial has led to a link with node. error: it is not taken note of. */
-static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
+PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -740,7 +741,7 @@ static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int erro
     dial_go_on(d, t);
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
+PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -766,14 +767,14 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 }
 
 /* The index of a node that is forgotten may soon mean another one. */
-static void dial_unmeet(struct phx__dial *d, uint32_t node)
+PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
     for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-void phx__dial_down(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -802,7 +803,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-void phx__dial_rest(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
@@ -812,7 +813,7 @@ void phx__dial_rest(struct phx__dial *d, uint32_t node)
     }
 }
 
-void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
+PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -824,7 +825,7 @@ void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
+PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -860,7 +861,7 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
+PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t;
     int was = dial_node(d, node)->reachable, before = dial_bounds(d);
@@ -882,20 +883,20 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
         dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_moved(struct phx__dial *d)
+PHX__COLD void phx__dial_moved(struct phx__dial *d)
 {
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_told_all(struct phx__dial *d)
+PHX__COLD void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
         dial_kick(d, 1);
 }
 
-void phx__dial_answered(struct phx__dial *d, uint32_t slot)
+PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
@@ -903,7 +904,7 @@ void phx__dial_answered(struct phx__dial *d, uint32_t slot)
         of->answered = 1;
 }
 
-void phx__dial_forget(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_node *n;
     int before = dial_bounds(d);
@@ -920,7 +921,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
+PHX__COLD uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
@@ -930,7 +931,7 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
     return all[0]->count;
 }
 
-uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+PHX__COLD uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
                             uint32_t *node)
 {
     const struct phx__dial_target *t;
@@ -943,14 +944,14 @@ uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct 
     return t->count;
 }
 
-int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
     const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
 
     return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
 }
 
-void phx__dial_stop(struct phx__dial *d)
+PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
@@ -958,7 +959,7 @@ void phx__dial_stop(struct phx__dial *d)
             dial_rest(d, &d->targets.at[i]);
 }
 
-void phx__dial_due(struct phx__dial *d, uint32_t arg)
+PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
     uint32_t *head;
 

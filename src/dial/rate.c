@@ -20,7 +20,7 @@ static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
 static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
     uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
     uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
@@ -48,7 +48,7 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
     return first == UINT64_MAX ? 0 : first;
 }
 
-void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
     phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
     phx__ratelimit_spend(l, PHX__RATELIMIT_ALL, &rate_all, now);
@@ -56,7 +56,7 @@ void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a,
         phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
 {
     phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
     if (!paid)

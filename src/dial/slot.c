@@ -15,7 +15,7 @@
 #define SLOT_MAX 65536u
 #define SLOT_GENERATIONS 65535u
 
-int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
+PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
     uint32_t k, count = max < SLOT_MAX ? max : SLOT_MAX;
 
@@ -43,7 +43,7 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     return (uint32_t)slot->generation << 16 | k;
 }
 
-void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
+PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
 {
     struct phx__dial_slot *slot = &s->at[number & 0xffff];
 
@@ -54,7 +54,7 @@ void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
     s->free = number & 0xffff;
 }
 
-struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
 {
     struct phx__dial_slot *slot;
 
@@ -64,7 +64,7 @@ struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint
     return slot->target != PHX__NONE && slot->generation == number >> 16 ? slot : NULL;
 }
 
-uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
+PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0, oldest = PHX__NONE;
 

@@ -45,7 +45,7 @@
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
+PHX__COLD void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
     memset(s, 0, sizeof *s);
     s->above = above;
@@ -53,13 +53,13 @@ void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
     s->quickest = UINT64_MAX / 4;
 }
 
-int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
+PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
 {
     return s->above != 0 && known > s->above;
 }
 
 /* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
-static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
+PHX__COLD static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
@@ -68,7 +68,7 @@ static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
     return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
 }
 
-int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
+PHX__COLD int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
     if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
         return 0;
@@ -76,7 +76,7 @@ int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now
     return 1;
 }
 
-int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+PHX__COLD int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
 {
     if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
         return 0;
@@ -91,7 +91,7 @@ uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
     return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
 }
 
-int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
+PHX__COLD int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
     return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
@@ -123,7 +123,7 @@ uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct p
     return at <= now ? at : PHX__MIN(at, ask);
 }
 
-void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
+PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
 {
     uint64_t slow;
 

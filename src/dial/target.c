@@ -13,7 +13,7 @@
 /* ---- Picks */
 
 /* The lower, the better. */
-static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
 {
     /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
      * 8 picks would make only 8 links a node, all of them among close friends. */
@@ -22,7 +22,7 @@ static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* Which of the picks it is, or pick_count. */
-static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t i;
 
@@ -31,13 +31,13 @@ static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t no
     return i;
 }
 
-int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     return target_find_pick(ts, node) < ts->pick_count;
 }
 
 /* Would this node be picked? */
-static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 {
     if (ts->pick_count < ts->picks_most)
         return 1;
@@ -45,7 +45,7 @@ static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* Picks this node if it should be; then the worst of the picks may have to go. */
-static void target_pick(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 {
     uint64_t score = target_score(ts, node);
     uint32_t i;
@@ -60,7 +60,7 @@ static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* The best node with addresses that is no pick, or PHX__NONE. */
-static uint32_t target_next_pick(const struct phx__dial_targets *ts)
+PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
@@ -73,7 +73,7 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 
 /* ---- Targets */
 
-struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
 {
     uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
@@ -106,19 +106,19 @@ const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_target
     return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
 
-int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
 {
     return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
 }
 
-struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t target = phx__dial_target_node(ts, node)->target;
 
     return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
-uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
     uint32_t i, count = 0;
@@ -131,7 +131,7 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
     return count;
 }
 
-int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
+PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
                            uint32_t n, uint32_t mesh)
 {
     struct phx__dial_node *of = &ts->nodes[node];
@@ -148,12 +148,12 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
-int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+PHX__COLD int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
     return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
 }
 
-struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
@@ -167,7 +167,7 @@ struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uin
     return t;
 }
 
-int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
+PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
@@ -177,7 +177,7 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
     return ts->latent < before;
 }
 
-void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
+PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__timer_drop(ts->timers, t->timer);
     phx__dial_addr_free(ts->mem, t->at, t->count);
@@ -186,7 +186,7 @@ void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target
     ts->free = (uint32_t)(t - ts->at);
 }
 
-struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
     uint32_t pick = target_find_pick(ts, node);

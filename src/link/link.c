@@ -180,14 +180,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
-int phx__link_rested(struct phx__link *l)
-{
-    int was = l->in.resting;
-
-    l->in.resting = 0;
-    return was;
-}
-
 /* What is forwarded to another link may leave from where it was read: its block is held, and the scratch is
  * another one from the next read on. There must be one before: no read may fail for lack of memory. */
 struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)

@@ -15,7 +15,5 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
-/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
-PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 
 #endif

@@ -177,7 +177,8 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
     return l->state == PHX__LINK_CLOSED ? 0 : n;
 }
 
-/* The next head is here. Is it the one that was guessed, before this payload? */
+/* The next head is here. Is it the one that was guessed, before this payload? The host is not asked: that is
+ * done for a longer head only. So it cannot take memory back before what came is gathered. */
 static int place_is_right(struct phx__link_set *s, struct phx__link *l, const uint8_t *head,
                           const struct iovec *payload)
 {

@@ -215,12 +215,6 @@ static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uin
 
 /* ---- Claims of others */
 
-static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
-{
-    phx__wire_route_claim(card, i, out);
-    out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
-}
-
 static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_changes *c = &n->changes;
@@ -359,8 +353,10 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
         return PHX_ENOMEM;
     theirs.count = theirs.capacity = count;
-    for (i = 0; i < count; i++)
-        names_decode(card, i, &theirs.at[i]);
+    for (i = 0; i < count; i++) {
+        phx__wire_route_claim(card, i, &theirs.at[i]);
+        theirs.at[i].epoch = PHX__MIN(theirs.at[i].epoch, NAMES_EPOCH_TOP);
+    }
     theirs.dead = n->of[node].dead;
     /* Cards come again for other reasons than names: ours never lose against what is known. */
     if (count == n->of[node].count

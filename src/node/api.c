@@ -326,6 +326,41 @@ int phx_read_key(const char *path, void *out, size_t capacity)
     return (int)size;
 }
 
+/* ---- What the host knows better -------------------------------------------------------------- */
+
+PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
+{
+    uint32_t node;
+    int err;
+
+    if (p == NULL || id == NULL || phx__id_equal(id, &p->self))
+        return PHX_EINVAL;
+    if (!p->step.active) /* a callback may be about a message of one that is forgotten */
+        phx__node_dead_make_room(p, id);
+    if ((err = phx__id_add(&p->ids, id, &node)) != 0 || p->ids.used[node] != PHX__ID_USED
+        || (err = phx__route_show(&p->route, node, p->now)) != 0)
+        return err;
+    p->ids.used[node] = PHX__ID_FAILING;
+    p->post.calls = 0; /* what came of it is not shown any more */
+    p->step.more = 1;
+    return 0;
+}
+
+PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
+{
+    struct phx__link *l;
+    uint32_t slot = 0;
+    int got = 0, some = 0;
+
+    if (p == NULL || buffer == NULL)
+        return PHX_EINVAL;
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+        some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
+    if (got >= 0 && !p->step.free_later)
+        some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
+    return got < 0 ? got : some ? 0 : PHX_ENOTFOUND;
+}
+
 /* ---- The loop -------------------------------------------------------------------------------- */
 
 int phx_timeout_ms(const phx *p, uint64_t now_us)

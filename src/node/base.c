@@ -209,6 +209,8 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 /* Why it is not what it was; h: of the last link with it, or NULL. */
 static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
+    if (p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
         return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
     if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
@@ -228,9 +230,10 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
     if (d != NULL) {
         out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
+        if (d->hops != PHX__UNREACHABLE && p->ids.used[node] == PHX__ID_USED) {
+            out->hops = d->hops;
+            out->next = d->next != PHX__NONE ? p->ids.at[d->next] : out->next;
+        }
         if (d->card != NULL)
             memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }

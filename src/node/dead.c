@@ -13,7 +13,7 @@
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
-    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+    (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
@@ -33,7 +33,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
  * unreachable, and there was never more than news of it. */
 PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
-    return phx__route_is_forgettable(&p->route, node)
+    return p->ids.used[node] == PHX__ID_USED && phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
                || (heard && phx__node_history(p, node) == NULL
                    && phx__post_sched_find(&p->post, node) == NULL));

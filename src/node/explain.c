@@ -63,15 +63,16 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
-    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
     char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__GROUND_NONE)
+    if (n == NULL || n->accused_ms == 0)
         return;
-    phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
-    if (n->ground == PHX__GROUND_SILENCE)
+    ms = (uint32_t)(p->now / PHX__MS) - n->accused_ms;
+    phx__node_text_put(t, "accused: %u ms ago, by ", (uint64_t)ms);
+    if (n->accuser == PHX__SELF)
         phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->ground == PHX__GROUND_RUMOUR)
+    else if (n->accuser != PHX__NONE)
         phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");

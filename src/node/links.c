@@ -658,6 +658,8 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
+    if (node != PHX__NONE && p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -767,6 +769,8 @@ static int links_up(phx *p, struct phx__link *l)
         l->peer = PHX__NONE;
         return err;
     }
+    if (p->ids.used[l->peer] != PHX__ID_USED)
+        return PHX_EFAILED; /* it was said during the handshake */
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
@@ -866,10 +870,12 @@ PHX__COLD void phx__node_links_admit(phx *p)
 void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
+    int rested = l != NULL && l->in.resting;
 
     if (l == NULL)
         return;
-    if (phx__link_rested(l) && phx__node_serves(p, l)) {
+    l->in.resting = 0;
+    if (rested && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
         (void)links_watch(p, l);
         return;

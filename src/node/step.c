@@ -265,6 +265,31 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* The host has said that it failed. Routing goes on as for any node, and no other room hears of it again.
+ * What waits for its names ends first, as long as these are known. 0, or PHX_ENOMEM: once more. */
+PHX__COLD static int step_fail(phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    struct phx__link *l;
+    uint32_t slot = 0;
+
+    if (p->ids.used[node] == PHX__ID_FAILED)
+        return 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        phx__post_box_fail(&p->post, node, of->at[i].first, of->at[i].last);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->peer == node)
+            phx__node_links_close(p, l, PHX_EFAILED, 1);
+        else
+            (void)phx__buf_slices_reclaim(&l->out.stream, NULL, NULL); /* else when it was written */
+    phx__dial_forget(&p->dial, node);
+    if (phx__detect_reachable(&p->detect, node, 0, 2, p->now) != 0)
+        return PHX_ENOMEM;
+    phx__post_box_forget(&p->post, node);
+    p->ids.used[node] = PHX__ID_FAILED;
+    return 0;
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -276,6 +301,8 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    if (p->ids.used[node] != PHX__ID_USED)
+        return step_fail(p, node);
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
     /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
     left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
@@ -288,10 +315,11 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node);
+        phx__post_sched_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
+    d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (left && phx__node_link(p, node) != NULL)

@@ -142,8 +142,7 @@ static void *wiring_begin(phx *p, const struct phx_message *m)
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
 static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+    p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
 static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
@@ -176,7 +175,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
-    if (d == NULL)
+    if (d == NULL || p->ids.used[node] != PHX__ID_USED)
         return 0;
     *incarnation = d->incarnation;
     if (seq != NULL)

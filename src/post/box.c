@@ -936,6 +936,25 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_look_again(p); /* once for all that failed in this step */
 }
 
+PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
+{
+    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
+
+    if (owner == node || owner == PHX__NONE)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+}
+
+PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint64_t names = last - first, n = names < p->store.count ? names + 1 : 0;
+
+    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= names)
+            box_fail(p, node, p->store.boxes[i - 1]);
+    while (n-- > 0)
+        box_fail(p, node, phx__post_store_find(&p->store, first + n));
+}
+
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
@@ -949,18 +968,6 @@ PHX__COLD void phx__post_box_close_all(struct phx__post *p)
     }
     box_open_gates(p);
     phx__post_outcome_tell(p);
-}
-
-/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
- * flow would be wrong, because somebody else may have said that the node lives anew. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer == NULL)
-        return;
-    phx__post_sched_give_up(p, &peer->in);
-    peer->life = ++p->lives;
 }
 
 PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)

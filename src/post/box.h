@@ -48,8 +48,8 @@ PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 PHX_PRIVATE void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count);
 /* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: nothing was tried there. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
+/* What waits for these names ends with PHX_EFAILED, unless another one than node holds them now. */
+PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);

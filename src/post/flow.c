@@ -577,6 +577,8 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
+        if (r->body != NULL && r->body->release != NULL)
+            m->data = r->body->data; /* the host may have had it back */
     }
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;

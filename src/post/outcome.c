@@ -62,16 +62,17 @@ void phx__post_outcome_tell(struct phx__post *p)
         p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     for (; told < n && phx__post_outcome_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first];
 
-        p->outcomes.count--;
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
+        p->outcomes.first++;
+        p->outcomes.count--;
+        phx__buf_block_drop(o.body); /* till now the host could reclaim it */
     }
     if (p->outcomes.count > 0)
         memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,

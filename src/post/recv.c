@@ -72,6 +72,51 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
     }
 }
 
+/* A buffer of on_begin: one that is filled, or whose on_abandon is due. */
+PHX__COLD static int recv_reclaim_part(struct phx__post *p, const void *buffer)
+{
+    struct phx__begun **at = &p->recv.abandoned, *b;
+    int got = 0;
+
+    for (uint32_t i = 0; i < p->node_capacity && got == 0; i++) {
+        struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
+
+        if (in == NULL || in->part == NULL || in->part->release != recv_released)
+            continue;
+        b = in->part->arg;
+        if ((got = phx__buf_block_reclaim(in->part, buffer, b)) > 0) {
+            phx__mem_put(p->mem, b, sizeof *b);
+            phx__post_sched_book(p, in, in->message.size);
+        }
+    }
+    while (*at != NULL && (*at)->buffer != buffer)
+        at = &(*at)->next;
+    if ((b = *at) == NULL)
+        return got;
+    *at = b->next;
+    phx__mem_put(p->mem, b, sizeof *b);
+    return 1;
+}
+
+/* The records of a large message hold one block, and with the first all have the copy. */
+PHX__COLD int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg)
+{
+    int got = recv_reclaim_part(p, buffer), some = got;
+    struct phx__queued *q;
+    uint32_t i, k;
+
+    for (i = 0; i < p->outcomes.count && got >= 0; i++, some += got)
+        got = phx__buf_block_reclaim(p->outcomes.list[p->outcomes.first + i].body, buffer, arg);
+    for (i = 0; i < p->store.count && got >= 0; i++)
+        for (q = p->store.boxes[i]->head; q != NULL && got >= 0; q = q->next, some += got)
+            if ((got = phx__buf_block_reclaim(q->message.body, buffer, arg)) > 0)
+                q->message.data = q->message.body->data;
+    for (i = 0; i < p->node_capacity && got >= 0; i++)
+        for (k = 0; p->nodes[i].peer != NULL && k < p->nodes[i].peer->out.count && got >= 0; k++, some += got)
+            got = phx__buf_block_reclaim(phx__post_flow_at(&p->nodes[i].peer->out, k)->body, buffer, arg);
+    return got < 0 ? got : some > 0;
+}
+
 /* A block around the application's buffer; NULL: it gives none, or no memory. Then nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
@@ -305,7 +350,8 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                 recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
         }
-        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
+        if (p->calls == 0 && (p->ids->used[peer->node] != PHX__ID_USED /* as the last callback has said */
+                              || !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -455,14 +501,14 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
     }
 }
 
-/* The other node with this id, or PHX__NONE. */
+/* The other node with this id, or PHX__NONE; also if the host has said that it failed. */
 static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
 {
     uint32_t node = p->recv.last_source;
 
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
         node = phx__id_find(p->ids, source);
-    return node == PHX__SELF ? PHX__NONE : node;
+    return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
 /* A DATA frame for this node, or a line of a CAST frame. */
@@ -529,7 +575,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
+    if (recv_source(p, &d.source) == PHX__NONE
+        && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;

@@ -25,6 +25,8 @@ PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *
 
 /* Gives a message to the application. */
 PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
+/* phx_reclaim, but for what is in links: 1, 0 (nobody has that buffer) or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg);
 /* Reports the application's buffers that were abandoned; all, or while there is time. */
 PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 

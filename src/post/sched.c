@@ -675,6 +675,18 @@ void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
     phx__post_sched_drop_part(p, in);
 }
 
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
+void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
+}
+
 void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
 {
     phx__post_sched_drop_part(p, &peer->in);

@@ -28,6 +28,8 @@ PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *
 PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in);
 /* The same, and it must come again. */
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
+/* node came back as another incarnation: nothing was tried there. */
+PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 

@@ -51,7 +51,7 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
                             uint32_t *but)
 {
     differs ^= g->hash;
-    *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
+    *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
     return differs == 0 || *but != PHX__NONE;
 }
 

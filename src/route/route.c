@@ -414,7 +414,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
-    uint32_t node = phx__id_find_hash(r->ids, hash);
+    uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
@@ -898,7 +898,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && phx__route_is_forgettable(r, i))
+            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
     if (i >= r->table.capacity)
         return PHX__NONE;
@@ -908,6 +908,14 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
+
+PHX__COLD int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    if (route_know(r, node, now) != 0)
+        return PHX_ENOMEM;
+    route_changed(r, node);
+    return 0;
+}
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {

@@ -109,16 +109,13 @@ static void cert_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t o
 void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uint8_t *random,
                             char name[TLS_NAME + 1])
 {
-    uint8_t bytes[TLS_NAME / 2];
+    struct phx_id bytes; /* as many, and in hexadecimal, too */
 
-    memcpy(bytes, random, sizeof bytes);
+    PHX_ASSERT(sizeof bytes == TLS_NAME / 2);
+    memcpy(&bytes, random, sizeof bytes);
     for (uint32_t i = 0; i < count; i++)
-        cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (uint32_t i = 0; i < sizeof bytes; i++) {
-        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    name[TLS_NAME] = 0;
+        cert_hint(&own[i], bytes.b, bytes.b + TLS_NONCE + i * TLS_HINT);
+    (void)phx_id_text(&bytes, name);
 }
 
 static int cert_hex(char c)

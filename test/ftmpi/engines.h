@@ -112,7 +112,7 @@ static void engines_finish(struct engines *s)
     check(rmdir(s->path) == 0, "no path is left behind");
 }
 
-static struct ftm_type *engines_type(struct engines *s, int rank, int handle)
+static inline struct ftm_type *engines_type(struct engines *s, int rank, int handle)
 {
     return ftm_table_get(&s->at[rank]->handles, handle, FTM_TYPE);
 }

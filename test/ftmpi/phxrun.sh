@@ -5,6 +5,8 @@
 PHXRUN=${PHXRUN:-$ROOT/build/phxrun}
 compile p_coll
 compile p_ends
+compile p_deaths
+compile p_rebuild
 cat > "$work/hosts" <<'END'
 a:2
 b:2 via=g1
@@ -50,4 +52,72 @@ same "$?" 137 'an MPI program does not go on after a failure'
 job "$work/p_ends" late 4
 same "$status" 5 'a status after MPI_Finalize counts'
 same "$(grep -c ' of 8' "$work/out")" 8 '.. and others go on'
+
+# Ranks and hosts that die in a job that goes on.
+survivors() { # how many, who has failed: these see it, in one order
+    same "$(grep -c ' sees it, failed ' "$work/out" | tr -d ' ')" "$1" "$1 others see it"
+    same "$(sed 's/.* failed //' "$work/out" | sort -u | tr ' ' '\n' | sort -n | tr '\n' ' ')" "$2 " \
+        ".. in one order: $2"
+}
+job --ft blank "$work/p_deaths" kill 3 6
+same "$status" 0 'with --ft blank the others come to the end'
+survivors 6 '3 6'
+same "$(grep -c '^phxrun: rank' "$work/err" | tr -d ' ')" 2 '.. one line for each death'
+job --ft blank "$work/p_deaths" nobody 3
+same "$status" 137 'nobody comes to the end'
+job --ft blank sh -c 'echo $FTMPI_MODE; exit 0'
+same "$(sort "$work/out" | uniq -c | awk '{ print $1, $2 }') $status" '8 blank 0' 'no MPI program'
+job --ft rebuild "$work/p_rebuild" again 3 6
+same "$status $(grep -c 'rank [0-9]* of 8 ends' "$work/out") $(grep -c 'is life' "$work/out")" '0 8 4' \
+    'agents start ranks again, and again'
+cp "$work/p_rebuild" "$work/p_gone"
+job --ft rebuild "$work/p_gone" missing 5
+same "$status $(grep -c 'rank [0-9]* of 7 ends' "$work/out") $(grep -c 'nobody comes' "$work/out")" '0 7 7' \
+    'an agent cannot start one again'
+said '^phxrun: rank 5 on c: cannot be started again: No such file'
+ok $? '.. and says why'
+job --ft blank "$work/missing"
+same "$status" 127 'no such program: it does not begin'
+
+# The agent with the highest number that has ranks is killed; ranks 98 and 99, which there are not, make all
+# wait for two deaths.
+timeout 60 "$PHXRUN" --ft blank --start fork -f "$work/hosts" -n 8 "$work/p_deaths" kill 98 99 < /dev/null \
+    > "$work/out" 2> "$work/err" &
+runner=$!
+tries=500
+until [ "$(procs | awk '$3 == "p_deaths"' | wc -l)" -eq 8 ] || [ $tries -eq 0 ]; do
+    tries=$((tries - 1))
+    sleep 0.02
+done
+agent=$(procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1)
+kill -9 "$agent"
+wait $runner
+same "$?" 0 'the agent of a host is killed: the others come to the end'
+survivors 6 "$(sed 's/.* failed //;1q' "$work/out" | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')"
+said '^phxrun: rank [0-7] on [abcd]: its host is gone'
+ok $? '.. and say so'
+same "$(procs | awk '$3 == "p_deaths"' | wc -l | tr -d ' ')" 0 '.. nothing is left'
+
+# The same with REBUILD: its ranks are started on the hosts that are left.
+mkfifo "$work/go"
+timeout 60 "$PHXRUN" --ft rebuild --start fork -f "$work/hosts" -n 8 "$work/p_rebuild" wait 99 < "$work/go" \
+    > "$work/out" 2> "$work/err" &
+runner=$!
+exec 9> "$work/go"
+tries=500
+until [ "$(procs | awk '$3 == "p_rebuild"' | wc -l)" -eq 8 ] || [ $tries -eq 0 ]; do
+    tries=$((tries - 1))
+    sleep 0.02
+done
+kill -9 "$(procs | awk '$3 == "p_rebuild" { print $2 }' | sort -n | tail -1)"
+tries=500
+until [ "$(grep -c 'is life 1' "$work/out")" -eq 2 ] || [ $tries -eq 0 ]; do
+    tries=$((tries - 1))
+    sleep 0.02
+done
+echo go >&9
+exec 9>&-
+wait $runner
+same "$? $(grep -c 'rank [0-9]* of 8 ends' "$work/out") $(grep -c 'is life 1' "$work/out")" '0 8 2' \
+    'the ranks of a killed agent go on elsewhere'
 done_testing

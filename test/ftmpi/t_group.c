@@ -26,7 +26,7 @@ static void engine_begin(struct ftm *e, struct test_heap *heap, struct phx_alloc
     alloc->world = heap;
     e->mem.alloc = alloc;
     e->config.size = WORLD;
-    e->config.rank = 5;
+    e->config.rank = e->self_proc = 5;
 }
 
 /* The model of a group is the list itself. */
@@ -39,22 +39,22 @@ static int find(const struct list *l, int proc)
     int i;
 
     for (i = 0; i < l->n; i++)
-        if (l->proc[i] == proc)
+        if (l->proc[i] == proc && proc != FTM_GAP)
             return i;
     return MPI_UNDEFINED;
 }
 
-/* Processes in a random order; sometimes just some that follow one another. */
+/* Processes in a random order; sometimes just some that follow one another. In half of them are gaps. */
 static struct list draw_list(void)
 {
     struct list l = { 0, { 0 } };
-    int i, n = draw(WORLD + 1), first = draw(WORLD), run = draw(3) == 0;
+    int i, n = draw(WORLD + 1), first = draw(WORLD), run = draw(3) == 0, gaps = draw(2);
 
     for (i = 0; i < n; i++) {
         int proc = run ? first + i : draw(WORLD);
 
         if (proc < WORLD && find(&l, proc) == MPI_UNDEFINED)
-            l.proc[l.n++] = proc;
+            l.proc[l.n++] = gaps && draw(4) == 0 ? FTM_GAP : proc;
     }
     return l;
 }
@@ -65,19 +65,23 @@ static int same(const struct ftm_group *g, const struct list *l)
 
     for (i = 0; good && i < l->n; i++)
         good = g->proc[i] == l->proc[i];
-    for (i = -2; good && i < WORLD + 2; i++)
+    for (i = -4; good && i < WORLD + 2; i++)
         good = ftm_group_rank_of(g, i) == find(l, i);
     return good;
 }
 
 static int model_compare(const struct list *a, const struct list *b)
 {
-    int i, same_order = 1;
+    int i, same_order = 1, gaps = 0;
 
-    if (a->n != b->n)
+    for (i = 0; i < a->n; i++)
+        gaps += a->proc[i] == FTM_GAP;
+    for (i = 0; i < b->n; i++)
+        gaps -= b->proc[i] == FTM_GAP;
+    if (a->n != b->n || gaps != 0)
         return MPI_UNEQUAL;
     for (i = 0; i < a->n; i++) {
-        if (find(b, a->proc[i]) == MPI_UNDEFINED)
+        if (a->proc[i] != FTM_GAP && find(b, a->proc[i]) == MPI_UNDEFINED)
             return MPI_UNEQUAL;
         same_order = same_order && b->proc[i] == a->proc[i];
     }
@@ -91,10 +95,10 @@ static struct list model_combine(const struct list *a, const struct list *b, int
     int i;
 
     for (i = 0; i < a->n; i++)
-        if (which == 2 || (find(b, a->proc[i]) != MPI_UNDEFINED) == which)
+        if (a->proc[i] != FTM_GAP && (which == 2 || (find(b, a->proc[i]) != MPI_UNDEFINED) == which))
             l.proc[l.n++] = a->proc[i];
     for (i = 0; rest && i < b->n; i++)
-        if (find(a, b->proc[i]) == MPI_UNDEFINED)
+        if (b->proc[i] != FTM_GAP && find(a, b->proc[i]) == MPI_UNDEFINED)
             l.proc[l.n++] = b->proc[i];
     return l;
 }
@@ -139,11 +143,26 @@ static int model_ranges(const struct list *l, int n, int ranges[][3], int *ranks
     return count;
 }
 
+/* Those whose ranks are not named, gaps too. */
+static struct list model_excl(const struct list *a, int count, const int *ranks)
+{
+    struct list l = { 0, { 0 } };
+    int i, k;
+
+    for (i = 0; i < a->n; i++) {
+        for (k = 0; k < count && ranks[k] != i; k++)
+            ;
+        if (k == count)
+            l.proc[l.n++] = a->proc[i];
+    }
+    return l;
+}
+
 static int try_ranges(struct ftm *e)
 {
     struct list a = draw_list(), want = { 0, { 0 } };
     struct ftm_group *g = ftm_group_new(e, a.proc, a.n), *r = NULL;
-    int ranges[3][3], n = draw(4), i, ranks[WORLD], *got = NULL, count = 0, expected, rc, good;
+    int ranges[3][3], n = draw(4), i, ranks[WORLD], *got = NULL, count = 0, expected, rc, good, gaps = 0;
 
     for (i = 0; i < n; i++) {
         ranges[i][0] = draw(WORLD + 1);
@@ -154,16 +173,18 @@ static int try_ranges(struct ftm *e)
     rc = ftm_group_ranges(e, g, n, ranges, &got, &count);
     if (rc == 0)
         rc = ftm_group_incl(e, g, count, got, &r);
-    good = (rc == 0) == (expected >= 0);
-    for (i = 0; i < expected; i++)
+    for (i = 0; i < expected; i++) {
         want.proc[want.n++] = a.proc[ranks[i]];
+        gaps += a.proc[ranks[i]] == FTM_GAP;
+    }
+    good = (rc == 0) == (expected >= 0 && gaps == 0) && (gaps == 0 || rc == MPI_ERR_RANK);
     if (good && rc == 0)
         good = same(r, &want);
     ftm_group_drop(e, r);
     r = NULL;
-    if (good && rc == 0) {
+    if (good && expected >= 0) {
         good = ftm_group_excl(e, g, count, got, &r) == 0;
-        want = model_combine(&a, &want, 0, 0);
+        want = model_excl(&a, expected, ranks);
         good = good && same(r, &want);
     }
     ftm_group_drop(e, r);

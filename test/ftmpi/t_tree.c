@@ -12,7 +12,7 @@ struct world {
     struct ftm e;
     struct ftm_comm comm;
     struct ftm_group group;
-    struct ftm_proc procs[MOST];
+    struct ftm_proc one[MOST], *procs[MOST];
     int proc[MOST];
     int parent[MOST], children[MOST];
 };
@@ -29,8 +29,9 @@ static void place(struct world *w, int n, int hosts, int sites)
     w->group.size = n;
     w->group.proc = w->proc;
     for (i = 0; i < n; i++) {
-        w->procs[i].host = rand() % hosts;
-        w->procs[i].site = rand() % sites;
+        w->procs[i] = &w->one[i];
+        w->procs[i]->host = rand() % hosts;
+        w->procs[i]->site = rand() % sites;
         w->proc[i] = i;
     }
     for (i = 0; i < n; i++) { /* ranks in another order than processes */
@@ -43,12 +44,12 @@ static void place(struct world *w, int n, int hosts, int sites)
 
 static int site_of(const struct world *w, int rank)
 {
-    return w->procs[w->proc[rank]].site;
+    return w->procs[w->proc[rank]]->site;
 }
 
 static int same_host(const struct world *w, int a, int b)
 {
-    return site_of(w, a) == site_of(w, b) && w->procs[w->proc[a]].host == w->procs[w->proc[b]].host;
+    return site_of(w, a) == site_of(w, b) && w->procs[w->proc[a]]->host == w->procs[w->proc[b]]->host;
 }
 
 /* Every member works out its own place; 1: they agree on one tree with this root. */

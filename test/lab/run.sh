@@ -72,6 +72,7 @@ build() {
         test/lab/talk.c extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
         && "${CC:-cc}" -std=c99 -O2 -g -I. -o "$LAB_BUILD/phxrun" phoenix.c \
             $(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c \
+            extras/ftmpi/lib/modes.c \
         && "${CC:-cc}" -std=c99 -O1 -I. -o "$LAB_BUILD/pmi1" test/launch/pmi1_client.c \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c \
         && echo "$flags" > "$LAB_BUILD/flags"

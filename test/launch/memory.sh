@@ -35,7 +35,7 @@ for f in options args plan place hosts job bytes text file spawn; do
     $cc $flags -include "$dir/fail.h" -c "extras/launch/$f.c" -o "$dir/$f.o" || exit 1
     objects="$objects $dir/$f.o"
 done
-$cc $flags test/launch/memory.c "$dir/rest.c" $objects -o "$dir/memory" || exit 1
+$cc $flags test/launch/memory.c "$dir/rest.c" extras/ftmpi/lib/modes.c $objects -o "$dir/memory" || exit 1
 
 printf 'a:2\nb:2 via=g user=me\nc[1-2]\ng\n' > "$dir/hosts"
 printf -- "-n 2 ./a 'x y'\n-n 7 ./b\n" > "$dir/programs"

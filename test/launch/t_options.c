@@ -209,6 +209,52 @@ static void test_settings(void)
     la_options_free(&o);
 }
 
+/* Whether a job's environment has this entry. */
+static int has_entry(const struct la_job *j, const char *entry)
+{
+    char **e;
+
+    for (e = j->env; *e != NULL; e++)
+        if (strcmp(*e, entry) == 0)
+            return 1;
+    return 0;
+}
+
+/* Goal: what MPI programs are told of failures, by --ft or FTMPI_MODE, and what it changes here. */
+static void test_ft(void)
+{
+    static char mode[] = "FTMPI_MODE=shrink";
+    static char *const environ[] = { mode, NULL };
+    struct la_options o;
+    char why[LA_TEXT];
+
+    ok(read_line(&o, "--ft rebuild,strict ./p", NULL, why) == 0 && o.job.ft && o.job.ftmpi && o.job.go_on
+           && has_entry(&o.job, "FTMPI_MODE=rebuild,strict") && o.job.cut_wait_us == 60000000,
+       "--ft: a job that goes on, and is MPI");
+    ok(o.job.detector == LA_DETECT_TIMES && o.job.detect_us[0] == 1000000 && o.job.detect_us[1] == 2000000
+           && o.job.detect_us[2] == 500000, "silence is told soon");
+    la_options_free(&o);
+    ok(read_line(&o, "--ft ulfm --cut-wait 1500ms --detect fast ./p", NULL, why) == 0
+           && has_entry(&o.job, "FTMPI_CUT_WAIT=2") && o.job.detector == LA_DETECT_FAST,
+       "ranks wait as long as agents, in whole seconds; a detector that was asked for");
+    la_options_free(&o);
+    ok(read_line(&o, "--ft abort,cont ./p", NULL, why) == 0 && !o.job.ft && o.job.ftmpi && !o.job.go_on
+           && o.job.detector == LA_DETECT_DEFAULT, "abort");
+    la_options_free(&o);
+    ok(read_line(&o, "--ftmpi ./p", (char **)(void *)environ, why) == 0 && o.job.ft
+           && has_entry(&o.job, mode), "FTMPI_MODE says the same");
+    la_options_free(&o);
+    ok(read_line(&o, "./p", (char **)(void *)environ, why) == 0 && !o.job.ft, "but not of what is no MPI");
+    la_options_free(&o);
+    ok(read_line(&o, "--ft abort ./p", (char **)(void *)environ, why) == 0 && !o.job.ft
+           && has_entry(&o.job, "FTMPI_MODE=abort"), "a word outdoes it");
+    la_options_free(&o);
+    refused("--ft rebuilt ./p", "--ft: it is abort|blank|shrink|rebuild|rebuild-end|ulfm[,nop|cont]"
+                                "[,loose|strict], not \"rebuilt\"");
+    ok(read_line(&o, "--ftmpi --ft , ./p", NULL, why) == PHX_EINVAL, "a comma alone");
+    la_options_free(&o);
+}
+
 static void test_programs(void)
 {
     struct la_options o;
@@ -524,6 +570,7 @@ int main(void)
     test_ranks();
     test_wrong_words();
     test_settings();
+    test_ft();
     test_programs();
     test_print();
     test_manual();

@@ -303,6 +303,63 @@ else
     run doctor "tls${PHX_JOIN#tcp}"
     has 1 'build with -DPHX_TLS' 'doctor: TLS in a build without it'
 fi
+
+# Another version of the wire format: our own library with another number in it.
+sed 's/define PHX__WIRE_VERSION 2u/define PHX__WIRE_VERSION 3u/' phoenix.c > "$dir/other.c"
+if ${CC:-cc} -std=c99 -O0 -I. -o "$dir/other_phx" extras/phx/*.c extras/ssh/ssh.c "$dir/other.c" \
+    > "$dir/out" 2>&1; then
+    "$dir/other_phx" hub tcp://127.0.0.1:0 > "$dir/version.out" 2> "$dir/version.err" &
+    pids="$pids $!"
+    appears 'to join' version.out
+    run doctor "$(sed -n 's/.*--join \(tcp[^ ]*\).*/\1/p' "$dir/version.out")"
+fi
+has 1 'Phoenix of another version' 'doctor: version'
+
+# Certificates by a CA of ours: good, over, not yet valid, by another CA.
+made() {
+    cd "$dir" && for ca in ca ca2; do
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$ca -days 30 \
+            -keyout $ca.key -out $ca.pem || return 1
+    done
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=n -keyout n.pk -out n.csr \
+        || return 1
+    printf '%s\n' '[ca]' 'default_ca=c' '[c]' 'database=index' 'serial=serial' 'default_md=sha256' \
+        'policy=p' 'new_certs_dir=.' '[p]' 'commonName=supplied' > ca.conf
+    : > index && echo 01 > serial
+    issue good ca 20200101000000Z 20450101000000Z && issue old ca 20200101000000Z 20210101000000Z &&
+        issue early ca 20520101000000Z 20530101000000Z && issue foreign ca2 20200101000000Z 20450101000000Z
+}
+issue() { # name, CA, from, until
+    : > index
+    openssl ca -batch -config ca.conf -in n.csr -cert "$2.pem" -keyfile "$2.key" -startdate "$3" \
+        -enddate "$4" -notext -out "$1.pem"
+}
+shown() { # certificate, CA: words of phx
+    echo --ca "$dir/$2.pem" --cert "$dir/$1.pem" --cert-key "$dir/n.pk" --loose-key
+}
+if [ -n "$tls" ] && (made) > "$dir/out" 2> "$dir/err"; then
+    start pem hub tls://127.0.0.1:0 $(shown good ca)
+    appears 'to join' pem.out
+    at=$(sed -n 's/.*--join \(tls[^ ]*\).*/\1/p' "$dir/pem.out")
+    run doctor "$at" $(shown good ca)
+    has 0 'good until 2045-01-01' 'doctor: certificates that are good'
+    run doctor "$at" $(shown old ca)
+    has 1 'has expired: it was good until 2021-01-01' 'doctor: an expired certificate'
+    run doctor "$at" $(shown early ca)
+    has 1 'not valid yet: it is good from 2052-01-01' 'doctor: a certificate of tomorrow'
+    run doctor "$at" $(shown foreign ca2)
+    has 1 'nobody we trust' 'doctor: another CA'
+    run doctor "$at" $(shown foreign ca)
+    has 1 'not by the CA' 'doctor: own certificate is not by that CA'
+    run doctor "$at" --ca "$dir/n.csr" --cert "$dir/good.pem" --cert-key "$dir/n.pk"
+    has 1 'PEM file' 'doctor: no certificate in the file'
+    refused 'no node: ' 'ls: an expired certificate' ls --join "$at" $(shown old ca)
+else
+    for name in good expired tomorrow CA own file ls; do
+        ok 0 "doctor: certificates ($name) # SKIP no BearSSL, or no openssl"
+    done
+fi
+
 kill -9 "$node"
 appears 'lab-3 failed' hub.out
 ok $? 'a hub says who failed'

@@ -23,27 +23,53 @@ paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts starved overload slow large tree launch launch_chaos figures liar lies lies_said door sim"
+parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
+parts="$parts mpi_chaos"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
+# extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.
+ftmpi=$(ls extras/ftmpi/lib/*.c | sed -e 's/.*\///' -e 's/\.c$//' -e '/^fortran/d' -e '/^pump$/d' \
+    -e '/^environ$/d')
+instead='-I. -Iextras/ftmpi -Dphx_now_us=mpi_sim_now -Dphx_send=mpi_sim_send
+    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf
+    -Dwrite=mpi_sim_write'
 mkdir -p "$dir"
+
+# Coroutines, in which blocking calls of MPI wait.
+echo '#define _XOPEN_SOURCE 600
+#include <ucontext.h>
+int main(void) { ucontext_t c; return getcontext(&c); }' > "$dir/co.c"
+$cc -std=c99 "$dir/co.c" -o "$dir/co" > /dev/null 2>&1 && "$dir/co" || warn="$warn -DMPI_NO_COROUTINES"
+
+objects() { # name of the program: its objects but check.o
+    for f in $parts; do echo "$dir/$1.o/$f.o"; done
+    for f in $launch; do echo "$dir/$1.o/la_$f.o"; done
+    for f in $ftmpi; do echo "$dir/$1.o/ftm_$f.o"; done
+}
+
+compile() { # object, source, flags
+    o=$1 source=$2
+    shift 2
+    $cc -std=c99 -g $warn "$@" -c "$source" -o "$o" || touch "$dir/bad"
+}
 
 # check.c contains phoenix.c, most of which it does not call. PHX_DEBUG turns assertions on.
 build() { # name of the program, flags
-    exe=$1
+    exe=$1 at=$dir/$1.o
     shift
-    mkdir -p "$dir/$exe.o"
-    $cc -std=c99 -g $warn "$@" -Wno-unused-function -DPHX_DEBUG -c test/sim/check.c -o "$dir/$exe.o/check.o" &
+    mkdir -p "$at"
+    rm -f "$dir/bad"
+    {
+        compile "$at/check.o" test/sim/check.c "$@" -Wno-unused-function -DPHX_DEBUG
+        for f in $launch; do compile "$at/la_$f.o" "extras/launch/$f.c" -I. "$@"; done
+    } &
     for f in $parts world_test; do
-        $cc -std=c99 -g $warn "$@" -c "test/sim/$f.c" -o "$dir/$exe.o/$f.o" || return 1
+        compile "$at/$f.o" "test/sim/$f.c" -I. -Iextras/ftmpi -Iextras/ftmpi/lib "$@"
     done
-    for f in $launch; do
-        $cc -std=c99 -g $warn -I. "$@" -c "extras/launch/$f.c" -o "$dir/$exe.o/la_$f.o" || return 1
-    done
-    wait $! || return 1
-    set -- "$@" -o "$dir/$exe" "$dir/$exe.o/check.o"
-    for f in $parts; do set -- "$@" "$dir/$exe.o/$f.o"; done
-    for f in $launch; do set -- "$@" "$dir/$exe.o/la_$f.o"; done
-    $cc "$@"
+    for f in $ftmpi; do compile "$at/ftm_$f.o" "extras/ftmpi/lib/$f.c" $instead "$@"; done
+    wait $!
+    [ ! -e "$dir/bad" ] || return 1
+    $cc "$@" -o "$dir/$exe" "$at/check.o" $(objects "$exe")
     [ "$exe" != sim ] || $cc -o "$dir/world_test" "$dir"/sim.o/world_test.o "$dir"/sim.o/world.o \
         "$dir"/sim.o/stream.o "$dir"/sim.o/verbs.o
 }
@@ -52,10 +78,7 @@ build() { # name of the program, flags
 build_paper() {
     $cc -std=c99 -g $warn -O2 -DPHX_PAPER -Wno-unused-function -DPHX_DEBUG -c test/sim/check.c \
         -o "$dir/check_paper.o" || return 1
-    set -- -o "$dir/sim_paper" "$dir/check_paper.o"
-    for f in $parts; do set -- "$@" "$dir/sim.o/$f.o"; done
-    for f in $launch; do set -- "$@" "$dir/sim.o/la_$f.o"; done
-    $cc "$@"
+    $cc -o "$dir/sim_paper" "$dir/check_paper.o" $(objects sim)
 }
 
 # Counts basic blocks, which are the time that passes in lies.c. Where the compiler has no such thing the
@@ -64,10 +87,7 @@ build_work() {
     rm -f "$dir/sim_work"
     $cc -std=c99 -g $warn -O2 -fsanitize-coverage=trace-pc -Wno-unused-function -DPHX_DEBUG \
         -c test/sim/check.c -o "$dir/check_work.o" 2> /dev/null || { cp "$dir/sim" "$dir/sim_work"; return; }
-    set -- -o "$dir/sim_work" "$dir/check_work.o"
-    for f in $parts; do set -- "$@" "$dir/sim.o/$f.o"; done
-    for f in $launch; do set -- "$@" "$dir/sim.o/la_$f.o"; done
-    $cc "$@"
+    $cc -o "$dir/sim_work" "$dir/check_work.o" $(objects sim)
 }
 
 # The curves are of what ships, seen from outside: no assertions, no check.c.
@@ -186,6 +206,8 @@ bars() {
     sh test/real/delivery.sh bars 60
     sh test/real/hello.sh bars
     { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
+    full mpi_traffic 8 SEEDS=500
+    full mpi_walls 12
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
@@ -234,7 +256,7 @@ fi
 
 # ---- What make test runs --------------------------------------------------------------------
 
-groups='world routing detect delivery lies campaign sane'
+groups='world routing detect delivery mpi lies campaign sane'
 part=${2-all}
 tap=$dir/tap.$part
 : > "$tap"
@@ -336,6 +358,11 @@ delivery() {
     sim SCENARIO=late_ends NODES=6 SEEDS=3
 }
 
+mpi() {
+    sim SCENARIO=mpi_traffic SEEDS=200
+    sim SCENARIO=mpi_walls
+}
+
 lies() {
     for lie in $lies $quick_lies; do
         judged "sim lie_$lie NODES=6" "$work" SCENARIO="lie_$lie" NODES=6
@@ -363,7 +390,7 @@ sane() {
         return
     fi
     for run in 'campaign NODES=12 SEEDS=30 SEED=5000' 'scarce NODES=8 SEEDS=3' 'moves_kills NODES=6' \
-        'casts NODES=6' 'mixed_sizes NODES=4'; do
+        'casts NODES=6' 'mixed_sizes NODES=4' 'mpi_traffic SEEDS=10'; do
         judged "sim under sanitizers: $run" "$sane" SCENARIO=$run
     done
 }

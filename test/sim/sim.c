@@ -67,6 +67,7 @@ static int list(void)
     list_some(delivery_stories);
     list_some(detect_stories);
     list_some(lie_stories);
+    list_some(mpi_stories);
     return 0;
 }
 

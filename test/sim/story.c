@@ -530,5 +530,7 @@ const struct story *story_find(const char *name)
         t = find_in(delivery_stories, name);
     if (!t)
         t = find_in(detect_stories, name);
+    if (!t)
+        t = find_in(mpi_stories, name);
     return t ? t : find_in(lie_stories, name);
 }

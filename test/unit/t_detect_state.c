@@ -124,7 +124,7 @@ static void test_suspicion(void)
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_OK, "a new number clears it");
     rig_run(&r, begin + BEAT + TIMEOUT);
     ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'r') == 2, "but not the link");
-    ok(phx__detect_node_of(&r.d, 1)->ground == PHX__GROUND_SILENCE, "and who accused it is known");
+    ok(phx__detect_node_of(&r.d, 1)->accuser == PHX__SELF, "and who accused it is known");
     rig_free(&r);
 }
 

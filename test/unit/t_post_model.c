@@ -142,7 +142,7 @@ static void model_hear(struct world *w, int i, int of, int reborn)
         if (w->node[i].view[k] == of)
             see(w, i, k, o->holder[k]);
     if (reborn)
-        phx__post_box_reborn(&w->node[i].post, as_seen(i, of));
+        phx__post_sched_reborn(&w->node[i].post, as_seen(i, of));
     else
         phx__post_box_failed(&w->node[i].post, as_seen(i, of));
     route(w, i, of, w->dead[of] ? -1 : of);

@@ -267,7 +267,7 @@ static void test_begin(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == 0, "sent");
     turn(w, 2, 1u << 20);
     check(w->begun != NULL, "begun");
-    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0));
+    phx__post_sched_reborn(&w->node[1].post, as_seen(1, 0));
     (void)phx__post_run(&w->node[1].post);
     ok(w->abandoned == 3 && w->begun == NULL, "a new life of its source ends it");
     ok(world_free(w), "no byte leaked");

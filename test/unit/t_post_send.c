@@ -562,7 +562,7 @@ static void test_false_death(void)
         check(send_size(n, 3, 20, token + 2, 0, 0) == 0, "sent, to the dead one");
         see(w, 0, 3, 1);
         if (reborn)
-            phx__post_box_reborn(&n->post, as_seen(0, 1));
+            phx__post_sched_reborn(&n->post, as_seen(0, 1));
         phx__post_box_failed(&n->post, as_seen(0, 2));
         w->box[0][3].next -= reborn != 0; /* a new life has not got it */
         w->frozen = 0;
@@ -596,7 +596,7 @@ static void test_lives(void)
     check(w->node[2].post.transit.bytes > 0, "kept by a relay");
     route(w, 0, 1, 1);
     phx__post_box_failed(&n->post, as_seen(0, 1));
-    phx__post_box_reborn(&w->node[1].post, as_seen(1, 0));
+    phx__post_sched_reborn(&w->node[1].post, as_seen(1, 0));
     turns(w, 5, 1000);
     ok(w->token[2].count == 1 && w->token[2].result == PHX_EFAILED, "what may have arrived ends");
     w->box[0][3].next = n->sent[3];

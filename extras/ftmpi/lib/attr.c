@@ -6,10 +6,13 @@
 #include "comm.h"
 #include "engine.h"
 
+/* Those of MPI, and behind them those of fault.c, from FTMPI_COMM_MODE to FT_MPI_COM_FAILED. */
+enum { ATTR_OF_MPI = 4, ATTR_PREDEFINED = ATTR_OF_MPI + FT_MPI_COM_FAILED - FTMPI_COMM_MODE + 1 };
+
 /* What hangs under the predefined keys, the same on every communicator. The program gets pointers to it. */
 struct attr_values {
-    struct ftm_attr attr[4];
-    int value[4];
+    struct ftm_attr attr[ATTR_PREDEFINED];
+    int value[ATTR_PREDEFINED];
 };
 
 static int attr_predefine(struct ftm *e, struct attr_values *v, int i, int handle, int value)
@@ -32,7 +35,7 @@ static int attr_predefine(struct ftm *e, struct attr_values *v, int i, int handl
 int ftm_attr_init(struct ftm *e)
 {
     struct attr_values *v = ftm_mem_new(&e->mem, sizeof *v);
-    int rc;
+    int rc, i;
 
     e->attr = v;
     if (v == NULL)
@@ -44,6 +47,8 @@ int ftm_attr_init(struct ftm *e)
         rc = attr_predefine(e, v, 2, MPI_IO, MPI_ANY_SOURCE);
     if (rc == 0)
         rc = attr_predefine(e, v, 3, MPI_WTIME_IS_GLOBAL, 0);
+    for (i = ATTR_OF_MPI; rc == 0 && i < ATTR_PREDEFINED; i++)
+        rc = attr_predefine(e, v, i, FTMPI_COMM_MODE + i - ATTR_OF_MPI, 0);
     return rc;
 }
 
@@ -71,7 +76,7 @@ const struct ftm_attr *ftm_attr_predefined(const struct ftm *e, const struct ftm
     const struct attr_values *v = e->attr;
     int i;
 
-    for (i = 0; i < 4; i++)
+    for (i = 0; i < ATTR_PREDEFINED; i++)
         if (v->attr[i].key == key)
             return &v->attr[i];
     return NULL;

@@ -29,7 +29,8 @@ struct ftm_attr {
 int ftm_attr_init(struct ftm *e);
 void ftm_attr_clear(struct ftm *e);
 
-/* The attribute of a predefined key, the same on every communicator; NULL: the key is the program's. */
+/* The attribute of a predefined key, the same on every communicator; NULL: the key is the program's. Those of
+ * fault.c are asked for before. */
 const struct ftm_attr *ftm_attr_predefined(const struct ftm *e, const struct ftm_keyval *key);
 
 /* NULL: there is none. */

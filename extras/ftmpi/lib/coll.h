@@ -19,11 +19,12 @@ enum ftm_coll_limits {
 };
 
 /* One side of a gather, scatter or alltoall: block i begins at base + at[i] * extent, or base + i * count *
- * extent where at is NULL, and has counts[i] elements, or count. */
+ * extent where at is NULL, and has counts[i] elements, or count. Where a communicator has gaps ranks[i] takes
+ * the place of i there, since the schedule counts its members without them. */
 struct ftm_blocks_of {
     char *base;
     size_t count;
-    const int *counts, *at;
+    const int *counts, *at, *ranks;
     struct ftm_type *type;
     int varied; /* blocks of different members may differ in size; the same at all members */
 };
@@ -65,6 +66,9 @@ struct ftm_type *ftm_coll_byte(struct ftm_schedule *s);
 
 void ftm_coll_barrier(struct ftm_schedule *s);
 void ftm_coll_bcast(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *t, int root);
+/* The same where the living go on when others fail: nobody stands between the root and a receiver, so that
+ * the death of one receiver does not keep the data from the others. */
+void ftm_coll_bcast_direct(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *type, int root);
 /* Blocks as even as can be: the first element of block i of n. */
 size_t ftm_coll_share(size_t count, int i, int n);
 /* The blocks that members hold go round until everybody has all. */

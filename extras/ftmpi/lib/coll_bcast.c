@@ -128,6 +128,18 @@ static void bcast_long(struct ftm_schedule *s, void *buf, size_t count, struct f
         ftm_schedule_copy(s, bytes, size, byte, buf, count, type);
 }
 
+void ftm_coll_bcast_direct(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *type, int root)
+{
+    const struct ftm_comm *c = ftm_schedule_comm(s);
+    int i;
+
+    ftm_schedule_goes_on(s);
+    if (c->rank != root)
+        ftm_schedule_recv(s, root, buf, count, type);
+    for (i = 1; c->rank == root && i < c->size; i++)
+        ftm_schedule_send(s, (root + i) % c->size, buf, count, type);
+}
+
 void ftm_coll_bcast(struct ftm_schedule *s, void *buf, size_t count, struct ftm_type *t, int root)
 {
     int n = ftm_schedule_comm(s)->size;

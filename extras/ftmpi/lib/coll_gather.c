@@ -6,14 +6,15 @@
 
 void *ftm_coll_block(const struct ftm_blocks_of *b, int i)
 {
-    int64_t at = b->at != NULL ? b->at[i] : (int64_t)b->count * i;
+    int rank = b->ranks != NULL ? b->ranks[i] : i;
+    int64_t at = b->at != NULL ? b->at[rank] : (int64_t)b->count * rank;
 
     return (char *)((uintptr_t)b->base + (uintptr_t)(at * ftm_type_extent(b->type)));
 }
 
 size_t ftm_coll_block_count(const struct ftm_blocks_of *b, int i)
 {
-    return b->counts != NULL ? (size_t)b->counts[i] : b->count;
+    return b->counts != NULL ? (size_t)b->counts[b->ranks != NULL ? b->ranks[i] : i] : b->count;
 }
 
 size_t ftm_coll_block_bytes(const struct ftm_blocks_of *b, int i)

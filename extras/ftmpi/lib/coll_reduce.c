@@ -113,6 +113,7 @@ static int reduce_blocks(struct ftm_schedule *s, struct ftm_blocks_of *b, const 
     b->count = 0;
     b->at = numbers;
     b->counts = numbers + n;
+    b->ranks = NULL;
     b->type = a->r->type;
     b->varied = 1;
     return 1;
@@ -127,7 +128,7 @@ static void reduce_gather(struct ftm_schedule *s, struct reduce_state *a, int ro
         return;
     own.base = ftm_coll_block(&all, c->rank);
     own.count = ftm_coll_block_count(&all, c->rank);
-    own.counts = own.at = NULL;
+    own.counts = own.at = own.ranks = NULL;
     own.type = a->r->type;
     own.varied = 1;
     ftm_coll_gather(s, c->rank == root ? NULL : &own, &all, root);

@@ -82,8 +82,8 @@ static struct coll_map *map_of(struct ftm_schedule *s)
     m->site_first = (int *)(void *)(m + 1);
     m->host_first = m->site_first + c->size;
     for (i = 0; i < c->size; i++) {
-        home[i].site = e->procs[c->group->proc[i]].site;
-        home[i].host = e->procs[c->group->proc[i]].host;
+        home[i].site = e->procs[c->group->proc[i]]->site;
+        home[i].host = e->procs[c->group->proc[i]]->host;
         home[i].rank = i;
     }
     qsort(home, (size_t)c->size, sizeof *home, map_compare);

@@ -11,12 +11,53 @@
 /* Contexts of the first communicators, the same at all processes. */
 enum { COMM_WORLD_CONTEXT = 0, COMM_SELF_CONTEXT = 2, COMM_STEP = 2 };
 
+/* What only collectives look at. */
+static void comm_free_dense(struct ftm *e, struct ftm_comm *c)
+{
+    size_t bytes;
+
+    if (c == NULL)
+        return;
+    bytes = (size_t)c->size * sizeof *c->dense_ranks;
+    ftm_coll_forget(e, c);
+    ftm_mem_free(&e->mem, c->dense_ranks, bytes);
+    ftm_group_drop(e, c->group);
+    ftm_mem_free(&e->mem, c, sizeof *c);
+}
+
+struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm)
+{
+    const struct ftm_group *g = comm->group;
+    struct ftm_comm *c = comm->dense;
+    int i, n = 0;
+
+    if (c != NULL || (c = ftm_mem_new(&e->mem, sizeof *c)) == NULL)
+        return c;
+    c->size = g->size - g->gaps;
+    c->dense_ranks = ftm_mem_new(&e->mem, (size_t)c->size * sizeof *c->dense_ranks);
+    for (i = 0; c->dense_ranks != NULL && i < g->size; i++)
+        if (g->proc[i] != FTM_GAP)
+            c->dense_ranks[n++] = i;
+    if (c->dense_ranks != NULL)
+        (void)ftm_group_incl(e, g, n, c->dense_ranks, &c->group);
+    if (c->group == NULL) {
+        comm_free_dense(e, c);
+        return NULL;
+    }
+    c->rank = c->group->rank;
+    comm->dense = c;
+    return c;
+}
+
 static void comm_release(struct ftm *e, struct ftm_comm *c)
 {
     if (c->handle != 0)
         ftm_table_remove(&e->handles, c->handle, FTM_COMM);
+    ftm_recover_forget(e, c);
     ftm_attr_forget_all(e, c);
+    ftm_fault_free(e, c);
     ftm_coll_forget(e, c);
+    comm_free_dense(e, c->dense);
     ftm_topo_drop(e, c->topo);
     ftm_group_drop(e, c->group);
     ftm_group_drop(e, c->remote);
@@ -45,7 +86,11 @@ static struct ftm_comm *comm_begin(struct ftm *e, const struct ftm_comm_parts *p
     c->errhandler = p->parent != NULL ? p->parent->errhandler
                                       : ftm_table_get(&e->handles, MPI_ERRORS_ARE_FATAL, FTM_ERRHANDLER);
     c->errhandler->refs++;
-    return c;
+    c->handler_set = p->parent != NULL && p->parent->handler_set;
+    if (ftm_fault_begin(e, c, p->parent) == 0)
+        return c;
+    comm_release(e, c);
+    return NULL;
 }
 
 /* Enters it, at a handle chosen or at any (0), and opens its contexts. */
@@ -59,8 +104,10 @@ static int comm_open(struct ftm *e, struct ftm_comm *c, int handle, int hidden)
         bad = ftm_table_add(&e->handles, FTM_COMM, c, &handle);
     if (bad == 0)
         c->handle = handle;
-    if (bad == 0 && c->context + 1 <= FTM_CONTEXT_MAX && ftm_match_attach(e, c) == 0)
+    if (bad == 0 && c->context + 1 <= FTM_CONTEXT_MAX && ftm_match_attach(e, c) == 0) {
+        ftm_recover_early(e);
         return 0;
+    }
     comm_release(e, c);
     return MPI_ERR_INTERN;
 }
@@ -77,6 +124,18 @@ int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_c
     if (rc == 0)
         *out = c;
     return rc;
+}
+
+int ftm_comm_succeed(struct ftm *e, struct ftm_comm *old, struct ftm_group *group, struct ftm_topo *topo,
+                     uint32_t generation, struct ftm_comm **out)
+{
+    struct ftm_comm_parts parts = { old, old->context, group, NULL, topo, 1 };
+
+    *out = comm_begin(e, &parts);
+    if (*out == NULL)
+        return MPI_ERR_INTERN;
+    (*out)->generation = generation;
+    return 0;
 }
 
 static int comm_predefine(struct ftm *e, int handle, const char *name, uint32_t context,
@@ -109,7 +168,7 @@ int ftm_comm_init(struct ftm *e)
     rc = comm_predefine(e, MPI_COMM_WORLD, "MPI_COMM_WORLD", COMM_WORLD_CONTEXT,
                         ftm_group_new_world(e, e->config.size), &e->world);
     return rc != 0 ? rc : comm_predefine(e, MPI_COMM_SELF, "MPI_COMM_SELF", COMM_SELF_CONTEXT,
-                                         ftm_group_new(e, &e->config.rank, 1), &e->self);
+                                         ftm_group_new(e, &e->self_proc, 1), &e->self);
 }
 
 static void comm_close(struct ftm *e, struct ftm_comm *c)
@@ -124,6 +183,9 @@ void ftm_comm_clear(struct ftm *e)
     struct ftm_comm *c;
     int place = 0;
 
+    while ((c = ftm_table_next(&e->handles, FTM_COMM, &place)) != NULL)
+        ftm_recover_forget(e, c); /* successors without a handle go with it */
+    place = 0;
     while ((c = ftm_table_next(&e->handles, FTM_COMM, &place)) != NULL) {
         if (c->local != NULL)
             comm_close(e, c->local);
@@ -154,7 +216,7 @@ void ftm_comm_free(struct ftm *e, struct ftm_comm *comm)
     ftm_comm_drop(e, comm);
 }
 
-int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
+static int comm_greatest(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
 {
     size_t bytes = (size_t)comm->size * sizeof(uint32_t);
     uint32_t mine = e->contexts.next, *all = ftm_mem_new(&e->mem, bytes);
@@ -169,6 +231,12 @@ int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
             *context = all[i];
     ftm_mem_free(&e->mem, all, bytes);
     return rc;
+}
+
+int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
+{
+    return ftm_recover_is_on(e, comm) ? ftm_recover_create(e, comm, 0, context)
+                                      : comm_greatest(e, comm, context);
 }
 
 int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,

@@ -6,9 +6,11 @@
 
 #include "attr.h"
 #include "error.h"
+#include "fault.h"
 #include "group.h"
 #include "match.h"
 #include "mpi.h"
+#include "recover.h"
 #include "topo.h"
 
 /* Two contexts on the wire: `context`, which is even, for what the program sends, and the next one for
@@ -22,9 +24,14 @@ struct ftm_comm {
     struct ftm_group *group;  /* who sends here: the local one */
     struct ftm_group *remote; /* whom ranks name, of an intercommunicator; NULL: group */
     struct ftm_comm *local;   /* of an intercommunicator: its own side as a communicator; or NULL */
+    struct ftm_comm *dense;   /* of one with gaps: ftm_comm_dense; or NULL */
+    int *dense_ranks;         /* of a dense one: the ranks of its members in the other */
     struct ftm_match match[2];
+    struct ftm_fault fault;
+    struct ftm_recovery recovery;
     uint32_t collectives; /* how many were begun: the tag of the next one */
     struct ftm_errhandler *errhandler; /* held */
+    int handler_set; /* by the program, here or where it comes from */
     struct ftm_attr *attrs;
     struct ftm_topo *topo; /* held; NULL: none */
     void *coll;            /* of coll_*.c: trees over hosts and sites, made when first needed */
@@ -40,7 +47,7 @@ void ftm_comm_clear(struct ftm *e);
 /* What a new communicator is made of. The groups and the topology are held by it from then on (on errors,
  * too, the caller's own holds stay). */
 struct ftm_comm_parts {
-    struct ftm_comm *parent; /* whose error handler it gets; NULL: MPI_ERRORS_ARE_FATAL */
+    struct ftm_comm *parent; /* whose error handler and modes it gets; NULL: those of the start */
     uint32_t context;
     struct ftm_group *group, *remote;
     struct ftm_topo *topo;
@@ -48,6 +55,15 @@ struct ftm_comm_parts {
 };
 int ftm_comm_new(struct ftm *e, const struct ftm_comm_parts *parts, struct ftm_comm **out);
 void ftm_comm_drop(struct ftm *e, struct ftm_comm *comm);
+
+/* The successor of a communicator, with the same contexts and a higher generation: it has no handle, and
+ * nothing gets there before ftm_fault_succeeded. */
+int ftm_comm_succeed(struct ftm *e, struct ftm_comm *old, struct ftm_group *group, struct ftm_topo *topo,
+                     uint32_t generation, struct ftm_comm **out);
+
+/* The members of a communicator with gaps, numbered without them: its contexts are not open, and it goes with
+ * the other. NULL: no memory. */
+struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
 
 /* MPI_Comm_free: the handle goes now, the rest with the last request. */
 void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);

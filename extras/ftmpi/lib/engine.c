@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arbiter.h"
 #include "attr.h"
 #include "comm.h"
 #include "error.h"
 #include "flight.h"
 #include "op.h"
+#include "rebuild.h"
+#include "recover.h"
 #include "request.h"
 #include "ring.h"
 #include "schedule.h"
-#include "start.h"
 #include "type.h"
 
 /* Ranks compute for hours between two calls, and nothing works for them meanwhile. So they announce a day
@@ -53,111 +53,17 @@ static void engine_tell_end(struct ftm *e)
         e->config.on_end(e->config.user, e->end_code, e->end_has_line ? e->end_line : NULL);
 }
 
-/* ---- The arbiter ------------------------------------------------------------------------------- */
-
-/* To the arbiter, which is this process itself if it has made one. */
-static int engine_tell_arbiter(struct ftm *e, uint32_t what, const void *data, size_t size)
+void ftm_trace(struct ftm *e, const char *format, ...)
 {
-    uint64_t from = ftm_proc_from(e, 0), tag = FTM_WORD(FTM_START, what, 0, 0);
+    char line[256];
+    va_list args;
 
-    if (e->start.arbiter != NULL) {
-        ftm_arbiter_message(e->start.arbiter, from, tag, data, size);
-        return 0;
-    }
-    if (e->config.arbiter != 0)
-        return phx_send(e->node, e->config.arbiter, from, tag, data, size);
-    return phx_send(e->node, e->procs[0].name, from, tag, data, size);
-}
-
-/* Without a launcher that has an arbiter rank 0 runs it: it hears of no exits. */
-static void engine_cast(void *ctx, uint64_t tag, const void *data, size_t size)
-{
-    struct ftm *e = ctx;
-    int i;
-
-    for (i = 0; i < e->config.size; i++)
-        ftm_proc_tell(e, i, tag, data, size);
-}
-
-static void engine_say(void *ctx, const char *line)
-{
-    ftm_end(ctx, 1, "%s", line);
-}
-
-static void engine_over(void *ctx, int code)
-{
-    struct ftm *e = ctx;
-
-    ftm_end(e, code, NULL);
-    e->end_code = code;
-}
-
-static const char *engine_host(void *ctx, uint32_t rank)
-{
-    (void)ctx;
-    (void)rank;
-    return "its host";
-}
-
-static int engine_make_arbiter(struct ftm *e)
-{
-    struct ftm_arbiter_ops ops = { NULL, engine_cast, engine_say, engine_over, engine_host };
-    uint32_t i, size = (uint32_t)e->config.size;
-    int err;
-
-    ops.ctx = e;
-    if ((err = ftm_arbiter_new(&e->start.arbiter, e->config.alloc, size, &ops)) != 0)
-        return err;
-    for (i = 0; i < size; i++)
-        ftm_arbiter_started(e->start.arbiter, i, 0);
-    return 0;
-}
-
-static int engine_notice(struct ftm *e, const void *data, size_t size)
-{
-    struct ftm_event event;
-
-    if (ftm_event_get(&event, data, size) != 0)
-        return -1;
-    if (event.kind == FTM_EVENT_FINISHED)
-        e->start.finished = 1;
-    else if (event.kind == FTM_EVENT_ABORT)
-        ftm_end(e, (int)event.code, NULL);
-    return 0;
-}
-
-int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size)
-{
-    if (FTM_KIND(tag) == FTM_OUT) {
-        ftm_end(e, 1, "rank %d: was declared failed, and so ends", e->config.rank);
-        return 0;
-    }
-    if (FTM_KIND(tag) == FTM_NOTICE)
-        return engine_notice(e, data, size);
-    if (FTM_FLAGS(tag) == FTM_START_TABLE) {
-        if (ftm_proc_table(e, data, size) != 0)
-            return -1;
-        e->start.ready = 1;
-        return 0;
-    }
-    if (e->start.arbiter == NULL)
-        return -1;
-    ftm_arbiter_message(e->start.arbiter, from, tag, data, size);
-    return 0;
-}
-
-static int engine_hello(struct ftm *e)
-{
-    unsigned char bytes[FTM_HELLO_MOST];
-    struct ftm_hello h;
-
-    memset(&h, 0, sizeof h);
-    ftm_start_layout(&h.layout);
-    h.job_size = (uint32_t)e->config.size;
-    h.host = (uint32_t)e->config.host;
-    h.site = (uint32_t)e->config.site;
-    snprintf(h.name, sizeof h.name, "%s", e->config.host_name != NULL ? e->config.host_name : "");
-    return engine_tell_arbiter(e, FTM_START_HELLO, bytes, ftm_hello_put(bytes, &h));
+    if (e->config.on_trace == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    e->config.on_trace(e->config.user, line);
 }
 
 void ftm_abort(struct ftm *e, int code, const char *line)
@@ -167,7 +73,7 @@ void ftm_abort(struct ftm *e, int code, const char *line)
     if (e->ended)
         return;
     if (e->node != NULL)
-        engine_tell_arbiter(e, FTM_START_ABORT, bytes, ftm_abort_put(bytes, (int32_t)code, line));
+        ftm_notice_tell(e, FTM_START_ABORT, bytes, ftm_abort_put(bytes, (int32_t)code, line));
     if (e->node != NULL && e->config.arbiter != 0)
         return; /* the launcher says the line, and its notice ends us */
     ftm_end(e, code, "rank %d: %s", e->config.rank, line);
@@ -177,7 +83,7 @@ void ftm_finalize(struct ftm *e)
 {
     if (e->node == NULL)
         e->start.finished = 1;
-    else if (engine_tell_arbiter(e, FTM_START_FINALIZED, NULL, 0) != 0)
+    else if (ftm_notice_tell(e, FTM_START_FINALIZED, NULL, 0) != 0)
         ftm_end(e, 1, "rank %d: cannot tell that it ends", e->config.rank);
 }
 
@@ -220,29 +126,10 @@ static void engine_on_writable(phx *p, uint64_t to, void *user)
     ftm_proc_writable(user, to);
 }
 
-/* A node that loses the arbiter's is cut off, or the launcher has died: either way it cannot go on for
- * long. */
 static void engine_on_node(phx *p, const struct phx_node *node, void *user)
 {
-    struct ftm *e = user;
-    uint64_t name = e->config.arbiter != 0 ? e->config.arbiter : e->procs[0].name;
-
-    if (!e->start.known)
-        e->start.known = phx_owner(p, name, &e->start.where) == 0;
-    if (!e->start.known || e->config.cut_us == 0 || memcmp(&node->id, &e->start.where, sizeof node->id) != 0)
-        return;
-    if (node->state < PHX_NODE_UNREACHABLE)
-        e->start.cut_at = 0;
-    else if (e->start.cut_at == 0)
-        e->start.cut_at = e->now + e->config.cut_us;
-}
-
-static void engine_check_cut(struct ftm *e)
-{
-    if (e->start.cut_at != 0 && e->now >= e->start.cut_at && !e->start.finished)
-        ftm_end(e, 1, "rank %d: no way to %s for %lu s: ends", e->config.rank,
-                e->config.arbiter != 0 ? "the launcher" : "rank 0",
-                (unsigned long)(e->config.cut_us / 1000000));
+    (void)p;
+    ftm_notice_node(user, node);
 }
 
 static void engine_configure(struct ftm *e, struct phx_config *cfg)
@@ -305,12 +192,12 @@ static int engine_join(struct ftm *e, const char *hubs)
 static int engine_make_node(struct ftm *e)
 {
     struct phx_config cfg;
-    uint64_t name = e->procs[e->config.rank].name;
+    uint64_t name = e->procs[e->self_proc]->name;
     int err;
 
     if (e->config.hubs == NULL)
         return PHX_EINVAL;
-    if (e->config.arbiter == 0 && e->config.rank == 0 && (err = engine_make_arbiter(e)) != 0)
+    if (e->config.arbiter == 0 && e->config.rank == 0 && (err = ftm_notice_make_arbiter(e)) != 0)
         return err;
     engine_configure(e, &cfg);
     if ((err = phx_new(&e->node, &cfg, e->made_us)) != 0 || (err = phx_assume(e->node, name, name)) != 0)
@@ -319,7 +206,7 @@ static int engine_make_node(struct ftm *e)
         return err;
     if ((err = engine_join(e, e->config.hubs)) != 0)
         return err;
-    return engine_hello(e);
+    return ftm_notice_hello(e);
 }
 
 /* ---- Life -------------------------------------------------------------------------------------- */
@@ -357,9 +244,9 @@ static int engine_make(struct ftm *e)
         return PHX_ENOMEM;
     if ((err = engine_make_objects(e)) != 0)
         return err;
-    if (e->config.size > 1)
+    if (e->config.size > 1 && (e->config.hubs != NULL || e->config.on_protocol == NULL))
         return engine_make_node(e);
-    e->start.ready = 1;
+    e->start.ready = e->config.life == 0;
     return 0;
 }
 
@@ -380,6 +267,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     e->config = *config;
     e->mem = mem;
     e->made_us = now;
+    e->fault.latest = -1;
     engine_defaults(&e->config);
     ftm_table_init(&e->handles, &e->mem);
     ftm_table_init(&e->flights, &e->mem);
@@ -391,6 +279,8 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
     ftm_list_init(&e->owing);
+    ftm_recover_init(e);
+    ftm_notice_init(e);
     if ((err = engine_make(e)) != 0) {
         ftm_free(e);
         return err;
@@ -409,6 +299,7 @@ int ftm_ready(const struct ftm *e)
 static void engine_settle(struct ftm *e)
 {
     ftm_proc_deliver(e);
+    ftm_recover_run(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
     engine_tell_end(e);
@@ -426,8 +317,10 @@ int ftm_step(struct ftm *e, uint64_t now, const struct pollfd *ready, int n)
         phx_step(e->node, now, &none, 0);
     e->awaited = 0;
     ftm_ring_look(e);
-    engine_check_cut(e);
+    ftm_notice_check_cut(e);
     engine_settle(e);
+    if (ftm_notice_act(e))
+        engine_settle(e); /* what failed is told, and what was waited for may go on */
     return more > 0 || !ftm_list_is_empty(&e->local);
 }
 
@@ -486,14 +379,17 @@ void ftm_free(struct ftm *e)
     ftm_ring_clear(e);
     ftm_proc_drop_local(e);
     ftm_request_clear(e);
+    ftm_rebuild_clear(e);
     ftm_comm_clear(e);
+    ftm_recover_clear(e);
     engine_drop_early(e);
     ftm_attr_clear(e);
     ftm_error_clear(e);
     ftm_op_clear(e);
     ftm_type_clear(e);
-    ftm_arbiter_free(e->start.arbiter);
+    ftm_notice_clear(e);
     ftm_proc_clear(e);
+    ftm_mem_free(&e->mem, e->fault.failed, e->fault.capacity * sizeof *e->fault.failed);
     ftm_mem_free(&e->mem, e->contexts.sorted, e->contexts.capacity * sizeof *e->contexts.sorted);
     ftm_mem_free(&e->mem, e->scratch, e->config.eager_limit + FTM_ASK_SIZE);
     ftm_table_clear(&e->handles);

@@ -2,11 +2,14 @@
 #ifndef FTM_ENGINE_H
 #define FTM_ENGINE_H
 
+#include "fault.h"
 #include "list.h"
 #include "mem.h"
+#include "notice.h"
 #include "phoenix.h"
 #include "proc.h"
 #include "table.h"
+#include "vote.h"
 #include "wire.h"
 
 struct ftm_arbiter;
@@ -22,6 +25,7 @@ struct ftm_config {
     uint32_t job; /* 26 bits */
     int rank, size, life;
     int host, site;
+    struct ftm_modes modes; /* of MPI_COMM_WORLD at first; without an arbiter all 0 */
     uint64_t arbiter;   /* its name; 0: there is none, and rank 0 sends the TABLE */
     const char *hubs;   /* addresses to join, separated by blanks; NULL with size 1: a world of one */
     const char *listen; /* own address, or NULL */
@@ -41,6 +45,12 @@ struct ftm_config {
     /* The job ends, with this exit code, and this line says why (NULL: it was said elsewhere). Called inside
      * ftm_step or a call, when the engine is whole; it may end the process. */
     void (*on_end)(void *user, int code, const char *line);
+    /* For tests: a message of an agreement or a recovery is about to leave for that process (a place in
+     * procs; -1: the arbiter). 1: it has been taken, and does not leave. With it, and hubs NULL, there is no
+     * node. */
+    int (*on_protocol)(void *user, int proc, uint64_t tag, const void *data, size_t size);
+    /* FTMPI_TRACE: a change of state, a notice, a step of a recovery. NULL: nobody wants to know. */
+    void (*on_trace)(void *user, const char *line);
 };
 
 #define FTM_EAGER_LIMIT 65536
@@ -77,6 +87,16 @@ struct ftm_opening {
     uint64_t cut_at;      /* it is too late then to find a way to it; 0: there is a way */
 };
 
+/* Who has failed, and what the program was told of it: of fault.c. */
+struct ftm_faults {
+    int *failed; /* places in procs, in the order of the arbiter */
+    size_t count, capacity;
+    size_t given_up; /* requests that ended before their messages did: what is late of these is nobody's */
+    int latest;      /* whose failure the program was told of last; -1: nobody's */
+    int fresh;       /* it was noted before the error handler was called */
+    char text[320];
+};
+
 struct ftm_counters {
     uint64_t arrived; /* messages, and outcomes */
     uint64_t copied;  /* bytes of payload that libftmpi copied */
@@ -90,13 +110,22 @@ struct ftm {
     struct ftm_mem mem;
     struct ftm_table handles; /* what the program has handles of */
     struct ftm_table flights; /* struct ftm_request by the numbers that messages carry */
-    struct ftm_proc *procs;   /* one per world rank */
+    struct ftm_proc **procs;  /* those of the start by seat, and then who was started again */
+    size_t procs_count, procs_capacity;
+    int self_proc;            /* this process's place in procs */
     struct ftm_contexts contexts;
     struct ftm_bsend bsend;
     struct ftm_opening start;
+    struct ftm_notice notice;
     struct ftm_counters counters;
+    struct ftm_faults fault;
     struct ftm_comm *world, *self;
     struct ftm_schedule *schedules; /* of schedule.c */
+    struct ftm_votes votes;
+    struct ftm_list recoveries;     /* struct ftm_comm that are recovered */
+    struct ftm_list early;          /* of recover.c: what is for generations that are not here yet */
+    int early_again;                /* of recover.c: it is looked through; 2: once more */
+    struct ftm_rebuild *rebuild;    /* of rebuild.c, or NULL */
     void *attr;                     /* of attr.c */
     phx *node;                      /* NULL: a world of one */
     struct ftm_list local;          /* messages to this process itself */
@@ -145,6 +174,13 @@ void ftm_end(struct ftm *e, int code, const char *format, ...)
 #endif
     ;
 
+/* A line for who asked for FTMPI_TRACE, without an end of line. Costs nothing if nobody did. */
+void ftm_trace(struct ftm *e, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
 /* MPI_Abort, or a fatal error with a line for people: the arbiter is told, so that all end. */
 void ftm_abort(struct ftm *e, int code, const char *line);
 
@@ -154,8 +190,5 @@ int ftm_finished(const struct ftm *e);
 
 /* 1: everything that was sent has left the hands of the program: nothing waits for room or for an answer. */
 int ftm_has_sent(const struct ftm *e);
-
-/* For flight.c: what the arbiter says, and what is said to one. -1: nobody says that. */
-int ftm_engine_told(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
 
 #endif

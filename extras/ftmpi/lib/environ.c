@@ -133,11 +133,31 @@ static int environ_pmi(struct ftm_environ *v)
     return 0;
 }
 
+/* Nobody would say who has failed, and in which order. */
+static int environ_modes(struct ftm_environ *v)
+{
+    const char *text = getenv("FTMPI_MODE");
+
+    if (text == NULL || *text == '\0')
+        return 0;
+    if (ftm_modes_read(&v->config.modes, text) != 0) {
+        snprintf(v->problem, sizeof v->problem, "FTMPI_MODE=%.40s is none of " FTM_MODES_WORDS, text);
+        return -1;
+    }
+    if (v->config.modes.comm == FTMPI_COMM_MODE_ABORT || v->config.arbiter != 0)
+        return 0;
+    snprintf(v->problem, sizeof v->problem, "FTMPI_MODE=%.40s wants a launcher that tells who failed: "
+             "ftmpirun, or phxrun --ftmpi", text);
+    return -1;
+}
+
 static int environ_options(struct ftm_environ *v)
 {
     struct ftm_config *c = &v->config;
     uint64_t limit, budget, wait, cut;
 
+    if (environ_modes(v) != 0 || environ_int(v, "FTMPI_TRACE", 0, 1, &v->trace) != 0)
+        return -1;
     if (environ_int(v, "FTMPI_TCP", 0, 1, &c->tcp) != 0 || environ_int(v, "FTMPI_RING", 1, 1, &c->ring) != 0
         || environ_number(v, "FTMPI_START_WAIT", 10, ENVIRON_START_S, 1000000, &wait) != 0
         || environ_number(v, "FTMPI_CUT_WAIT", 10, ENVIRON_CUT_S, 1000000, &cut) != 0

@@ -12,7 +12,8 @@ struct ftm_environ {
     char host_name[64];
     char hubs[160]; /* of job.c */
     uint64_t start_wait_us; /* how long MPI_Init waits for the others */
-    char problem[128]; /* what was wrong with it */
+    int trace; /* FTMPI_TRACE=1: lines that tell what happens */
+    char problem[160]; /* what was wrong with it */
 };
 
 /* Reads FTMPI_... into v->config. 0, or -1 and v->problem says why. Without any of these it is a world of

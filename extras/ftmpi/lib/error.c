@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "mpi-ext.h"
 #include "mpi_call.h"
 
 static const struct error_text {
@@ -33,6 +34,10 @@ static const struct error_text {
     { MPI_ERR_REQUEST, "MPI_ERR_REQUEST: invalid request" },
     { MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL: invalid key of an attribute" },
     { MPI_ERR_SPAWN, "MPI_ERR_SPAWN: no process could be started" },
+    { MPIX_ERR_PROC_FAILED, "MPIX_ERR_PROC_FAILED: a process has failed" },
+    { MPIX_ERR_PROC_FAILED_PENDING,
+      "MPIX_ERR_PROC_FAILED_PENDING: a process has failed that might have sent it" },
+    { MPIX_ERR_REVOKED, "MPIX_ERR_REVOKED: the communicator is revoked" },
     { MPI_ERR_LASTCODE, "MPI_ERR_LASTCODE: not an error, but the last code" },
 };
 
@@ -112,6 +117,10 @@ int ftm_error_raise(struct ftm *e, struct ftm_comm *comm, int code, const char *
     if (comm == NULL)
         comm = e->world;
     h = comm != NULL ? comm->errhandler : NULL;
+    if (ftm_fault_is(code) && comm != NULL)
+        ftm_fault_tell_known(e, comm);
+    if (comm != NULL && h->kind == FTM_ERRHANDLER_FATAL && ftm_fault_returns(comm, code))
+        return code;
     if (h == NULL || h->kind == FTM_ERRHANDLER_FATAL)
         error_end(e, comm, code, call, argument, value);
     else if (h->kind == FTM_ERRHANDLER_CALL) {

@@ -2,6 +2,7 @@
 #include "flight.h"
 
 #include "engine.h"
+#include "recover.h"
 #include "ring.h"
 
 static void flight_put32(unsigned char *to, uint32_t value)
@@ -82,6 +83,9 @@ static int flight_dispatch(struct ftm *e, const struct ftm_arrival *a)
     case FTM_WITHDRAW:
         return (FTM_FLAGS(a->tag) & FTM_FLAG_ANSWER) != 0 ? ftm_send_withdrawn(e, a)
                                                           : ftm_recv_withdraw(e, a);
+    case FTM_AGREE:
+    case FTM_REVOKE:
+        return ftm_recover_arrived(e, a);
     case FTM_RING:
         return ftm_ring_told(e, a);
     default:
@@ -103,9 +107,13 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
     if (e->ended)
         return;
     if (kind == FTM_START || kind == FTM_NOTICE || kind == FTM_OUT)
-        bad = ftm_engine_told(e, from, tag, data, size);
+        bad = ftm_notice_told(e, from, tag, data, size);
+    else if (a.proc == NULL || (e->config.life > 0 && !e->notice.begun))
+        bad = ftm_notice_hold(e, from, tag, data, size);
+    else if (a.proc->state == FTM_PROC_FAILED)
+        bad = 0; /* failed is final: whatever it still says is not heard */
     else
-        bad = a.proc == NULL ? -1 : flight_dispatch(e, &a);
+        bad = flight_dispatch(e, &a);
     if (bad)
         ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
                 e->config.rank, kind, (unsigned long)size, (unsigned long)FTM_RANK(from),

@@ -55,6 +55,9 @@ int ftm_send_begin(struct ftm *e, struct ftm_request *r);
 /* Gives back what it has of a request that goes. */
 void ftm_send_forget(struct ftm *e, struct ftm_request *r);
 
+/* Takes all of it back before it is done: the queue, the question, what Phoenix has of the buffer. */
+void ftm_send_give_up(struct ftm *e, struct ftm_request *r);
+
 /* What a receiver answers; -1: no receiver of ours would. Sends in the queue of a process: as many as may
  * leave. */
 int ftm_send_go(struct ftm *e, const struct ftm_arrival *a);
@@ -76,6 +79,12 @@ void *ftm_recv_place(struct ftm *e, const struct ftm_arrival *a);
 
 /* A communicator is there now: the messages that came before it are matched. They are given back by it. */
 void ftm_recv_early(struct ftm *e, struct ftm_match *m);
+
+/* Takes a receive back, posted or matched. */
+void ftm_recv_give_up(struct ftm *e, struct ftm_request *r);
+
+/* What this process has sent and of which the data never came is dropped; all: what has come, too. */
+void ftm_recv_forget(struct ftm *e, struct ftm_match *m, int proc, int all);
 
 /* Drops a message that waited, and says so to its sender. */
 void ftm_recv_drop(struct ftm *e, struct ftm_item *item);

@@ -1,6 +1,7 @@
 /* fortran_env.c - attributes, errors, start and end for Fortran. */
 #include "fortran.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "attr.h"
@@ -222,21 +223,37 @@ FORTRAN(comm_create_keyval)(MPI_Copy_function *copy_fn, MPI_Delete_function *del
     env_mark(*ierr, *keyval, FTM_ATTR_ADDRESS);
 }
 
+/* A mode is read through a pointer. */
+static int env_is_mode(MPI_Fint keyval)
+{
+    return keyval >= FTMPI_COMM_MODE && keyval <= FTMPI_COLL_MODE;
+}
+
 FORTRAN(attr_put)(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *attribute_val, MPI_Fint *ierr)
 {
-    *ierr = FTM_CALL(Attr_put)(*comm, *keyval, f_pointer(*attribute_val));
+    int mode = *attribute_val;
+
+    *ierr = FTM_CALL(Attr_put)(*comm, *keyval, env_is_mode(*keyval) ? &mode : f_pointer(*attribute_val));
 }
 
 FORTRAN(comm_set_attr)(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *ierr)
 {
-    *ierr = FTM_CALL(Comm_set_attr)(*comm, *keyval, f_pointer(*attribute_val));
+    int mode = *attribute_val < INT_MIN || *attribute_val > INT_MAX ? -1 : (int)*attribute_val;
+
+    *ierr = FTM_CALL(Comm_set_attr)(*comm, *keyval, env_is_mode(*keyval) ? &mode : f_pointer(*attribute_val));
 }
 
 /* What C has a pointer to is the number itself in Fortran. */
 static MPI_Aint env_value(MPI_Fint keyval, void *value)
 {
     const struct ftm_keyval *key = ftm_table_get(&ftm_this->handles, keyval, FTM_KEYVAL);
+    int number;
 
+    if (keyval == FT_MPI_LIST_FAILED || keyval == FT_MPI_COM_FAILED)
+        return (MPI_Aint)value;
+    memcpy(&number, &value, sizeof number); /* as an int is written, which it is by mpi.h */
+    if (keyval == FT_MPI_LIST_NUM_FAILED || keyval == FT_MPI_COM_NUM_FAILED)
+        return number;
     return key != NULL && ftm_attr_predefined(ftm_this, key) != NULL ? *(int *)value : (MPI_Aint)value;
 }
 

@@ -1,6 +1,8 @@
 /* group.c - ordered sets of processes. */
 #include "group.h"
 
+#include <limits.h>
+
 #include "engine.h"
 #include "mpi.h"
 
@@ -14,18 +16,21 @@ static void group_free(struct ftm *e, struct ftm_group *g)
 /* 1: the processes follow one another, so that a rank is a difference. */
 static int group_measure(struct ftm_group *g)
 {
-    int i, last, dense = 1;
+    int i, first = INT_MAX, last = -1, dense = 1;
 
-    if (g->size == 0)
-        return 1;
-    g->first = last = g->proc[0];
-    for (i = 1; i < g->size; i++) {
+    for (i = 0; i < g->size; i++) {
         dense = dense && g->proc[i] == g->proc[0] + i;
-        g->first = g->proc[i] < g->first ? g->proc[i] : g->first;
+        g->gaps += g->proc[i] == FTM_GAP;
+        if (g->proc[i] == FTM_GAP)
+            continue;
+        first = g->proc[i] < first ? g->proc[i] : first;
         last = g->proc[i] > last ? g->proc[i] : last;
     }
-    g->span = last - g->first + 1;
-    return dense;
+    if (last < 0)
+        return 1;
+    g->first = first;
+    g->span = last - first + 1;
+    return dense && g->proc[0] != FTM_GAP;
 }
 
 static int group_index(struct ftm *e, struct ftm_group *g)
@@ -38,7 +43,8 @@ static int group_index(struct ftm *e, struct ftm_group *g)
     for (i = 0; i < g->span; i++)
         g->rank_of[i] = MPI_UNDEFINED;
     for (i = 0; i < g->size; i++)
-        g->rank_of[g->proc[i] - g->first] = i;
+        if (g->proc[i] != FTM_GAP)
+            g->rank_of[g->proc[i] - g->first] = i;
     return 1;
 }
 
@@ -65,7 +71,7 @@ static struct ftm_group *group_end(struct ftm *e, struct ftm_group *g)
         group_free(e, g);
         return NULL;
     }
-    g->rank = ftm_group_rank_of(g, e->config.rank);
+    g->rank = ftm_group_rank_of(g, e->self_proc);
     return g;
 }
 
@@ -108,15 +114,14 @@ int ftm_group_rank_of(const struct ftm_group *g, int proc)
 
 int ftm_group_compare(const struct ftm_group *a, const struct ftm_group *b)
 {
-    int i, rank, result = MPI_IDENT;
+    int i, result = MPI_IDENT;
 
-    if (a->size != b->size)
+    if (a->size != b->size || a->gaps != b->gaps)
         return MPI_UNEQUAL;
     for (i = 0; i < a->size; i++) {
-        rank = ftm_group_rank_of(b, a->proc[i]);
-        if (rank == MPI_UNDEFINED)
+        if (a->proc[i] != FTM_GAP && ftm_group_rank_of(b, a->proc[i]) == MPI_UNDEFINED)
             return MPI_UNEQUAL;
-        if (rank != i)
+        if (a->proc[i] != b->proc[i])
             result = MPI_SIMILAR;
     }
     return result;
@@ -136,10 +141,11 @@ static int group_combine(struct ftm *e, const struct ftm_group *a, const struct 
     if (proc == NULL)
         return MPI_ERR_INTERN;
     for (i = 0; i < a->size; i++)
-        if (any || (ftm_group_rank_of(b, a->proc[i]) != MPI_UNDEFINED) == wanted)
+        if (a->proc[i] != FTM_GAP
+            && (any || (ftm_group_rank_of(b, a->proc[i]) != MPI_UNDEFINED) == wanted))
             proc[n++] = a->proc[i];
     for (i = 0; all && i < b->size; i++)
-        if (ftm_group_rank_of(a, b->proc[i]) == MPI_UNDEFINED)
+        if (b->proc[i] != FTM_GAP && ftm_group_rank_of(a, b->proc[i]) == MPI_UNDEFINED)
             proc[n++] = b->proc[i];
     *out = ftm_group_new(e, proc, n);
     ftm_mem_free(&e->mem, proc, bytes);
@@ -164,13 +170,15 @@ int ftm_group_difference(struct ftm *e, const struct ftm_group *a, const struct 
     return group_combine(e, a, b, 0, 0, 0, out);
 }
 
-/* Marks the ranks in seen[], one byte for each. A rank that does not exist, or comes twice: MPI_ERR_RANK. */
-static int group_mark(const struct ftm_group *g, int n, const int *ranks, char *seen)
+/* Marks the ranks in seen[], one byte for each. A rank that does not exist, or comes twice, or is a gap where
+ * these may not be: MPI_ERR_RANK. */
+static int group_mark(const struct ftm_group *g, int n, const int *ranks, int gaps, char *seen)
 {
     int i;
 
     for (i = 0; i < n; i++) {
-        if (ranks[i] < 0 || ranks[i] >= g->size || seen[ranks[i]])
+        if (ranks[i] < 0 || ranks[i] >= g->size || seen[ranks[i]]
+            || (!gaps && g->proc[ranks[i]] == FTM_GAP))
             return MPI_ERR_RANK;
         seen[ranks[i]] = 1;
     }
@@ -204,7 +212,7 @@ static int group_select(struct ftm *e, const struct ftm_group *g, int n, const i
     *out = NULL;
     if (seen == NULL)
         return MPI_ERR_INTERN;
-    rc = group_mark(g, n, ranks, seen);
+    rc = group_mark(g, n, ranks, excluded, seen);
     if (rc == 0)
         rc = group_pick(e, g, n, ranks, seen, excluded, out);
     ftm_mem_free(&e->mem, seen, (size_t)g->size);

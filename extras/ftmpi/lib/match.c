@@ -79,18 +79,55 @@ int ftm_match_attach(struct ftm *e, struct ftm_comm *comm)
     return 0;
 }
 
-/* Receives that nobody will meet any more are forgotten with the bins that hold them. */
-static void match_clear(struct ftm *e, struct ftm_match *m)
+void ftm_match_drop(struct ftm *e, struct ftm_match *m)
 {
-    struct ftm_contexts *c = &e->contexts;
-    size_t place = match_place(c, m->context);
-
     while (!ftm_list_is_empty(&m->all)) {
         struct ftm_item *item = FTM_LIST_OF(m->all.next, struct ftm_item, all);
 
         ftm_match_unkeep(m, item);
         ftm_recv_drop(e, item);
     }
+}
+
+/* The head of a list is where its first and last link point to. */
+static void match_move_head(struct ftm_list *from, struct ftm_list *to)
+{
+    ftm_list_init(to);
+    if (!ftm_list_is_empty(from)) {
+        *to = *from;
+        to->next->prev = to->prev->next = to;
+    }
+    ftm_list_init(from);
+}
+
+void ftm_match_hand(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to)
+{
+    struct ftm_contexts *c = &e->contexts;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        struct ftm_match *old = &from->match[i], *now = &to->match[i];
+        size_t place = match_place(c, old->context);
+
+        *now = *old;
+        now->comm = to;
+        match_move_head(&old->wild, &now->wild);
+        match_move_head(&old->all, &now->all);
+        old->bins = NULL;
+        old->bins_count = old->entries = 0;
+        if (place < c->count && c->sorted[place] == old)
+            c->sorted[place] = now;
+    }
+    c->last = NULL;
+}
+
+/* Receives that nobody will meet any more are forgotten with the bins that hold them. */
+static void match_clear(struct ftm *e, struct ftm_match *m)
+{
+    struct ftm_contexts *c = &e->contexts;
+    size_t place = match_place(c, m->context);
+
+    ftm_match_drop(e, m);
     ftm_mem_free(&e->mem, m->bins, m->bins_count * sizeof *m->bins);
     m->bins = NULL;
     m->bins_count = 0;

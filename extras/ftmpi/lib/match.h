@@ -47,6 +47,12 @@ int ftm_match_attach(struct ftm *e, struct ftm_comm *comm);
 /* The opposite. Messages that wait are dropped, receives that are posted are forgotten (they never end). */
 void ftm_match_detach(struct ftm *e, struct ftm_comm *comm);
 
+/* Everything of `from` is at the same contexts `to` has, which takes its place; requests are to be told. */
+void ftm_match_hand(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to);
+
+/* Drops the messages that wait. */
+void ftm_match_drop(struct ftm *e, struct ftm_match *m);
+
 /* The matching of a context on the wire, or NULL. */
 struct ftm_match *ftm_match_find(struct ftm *e, uint32_t context);
 

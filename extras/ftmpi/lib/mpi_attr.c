@@ -95,14 +95,26 @@ static int attr_check_own(const char *call, MPI_Comm comm, int keyval, struct ft
     return rc;
 }
 
+/* Predefined ones cannot be set but for modes, which are read at once. */
+static int attr_set_mode(const char *call, struct ftm_comm *c, int keyval, const int *mode)
+{
+    int rc = ftm_fault_set(ftm_this, c, keyval, mode);
+
+    if (rc == MPI_ERR_KEYVAL)
+        return ftm_fail(c, rc, call, "keyval (predefined)", keyval);
+    return rc == 0 ? 0 : ftm_fail(c, rc, call, "a mode", mode != NULL ? *mode : -1);
+}
+
 static int attr_put(const char *call, MPI_Comm comm, int keyval, void *value)
 {
     struct ftm_keyval *key;
     struct ftm_comm *c;
-    int rc = attr_check_own(call, comm, keyval, &c, &key);
+    int rc = attr_check(call, comm, keyval, &c, &key);
 
     if (rc != 0)
         return rc;
+    if (ftm_attr_predefined(ftm_this, key) != NULL)
+        return attr_set_mode(call, c, keyval, value);
     rc = ftm_attr_put(ftm_this, c, key, value);
     return rc == MPI_SUCCESS ? rc : ftm_fail(c, rc, call, "keyval", keyval);
 }
@@ -129,6 +141,11 @@ static int attr_get(const char *call, MPI_Comm comm, int keyval, void *value, in
     if (rc != 0 || (rc = ftm_check_pointer(call, c, "attribute_val", value)) != 0 ||
         (rc = ftm_check_pointer(call, c, "flag", flag)) != 0)
         return rc;
+    *flag = ftm_fault_get(ftm_this, c, keyval, value);
+    if (*flag < 0)
+        return ftm_fail(c, MPI_ERR_INTERN, call, NULL, 0);
+    if (*flag)
+        return MPI_SUCCESS;
     a = ftm_attr_predefined(ftm_this, key);
     if (a == NULL)
         a = ftm_attr_find(c, key);

@@ -5,12 +5,15 @@
 
 #include "comm.h"
 #include "error.h"
+#include "pump.h"
 #include "table.h"
 #include "type.h"
 
 int ftm_fail(struct ftm_comm *comm, int class, const char *call, const char *argument, long long value)
 {
     ftm_check_init(call);
+    if (ftm_fault_is(class)) /* a program that only asks until it is told of more must come to that */
+        ftm_pump_turn(ftm_this);
     return ftm_error_raise(ftm_this, comm, class, call, argument, value);
 }
 

@@ -29,7 +29,11 @@ static int coll_open(struct coll_call *k, const char *name, MPI_Comm comm)
 
 static int coll_check_root(struct coll_call *k, int root)
 {
-    return root >= 0 && root < k->comm->size ? 0 : ftm_fail(k->comm, MPI_ERR_ROOT, k->name, "root", root);
+    if (root < 0 || root >= k->comm->size)
+        return ftm_fail(k->comm, MPI_ERR_ROOT, k->name, "root", root);
+    if (k->comm->group->proc[root] == FTM_GAP)
+        return ftm_fail(k->comm, MPI_ERR_RANK, k->name, "root (nobody has this rank)", root);
+    return 0;
 }
 
 static int coll_check_buffer(struct coll_call *k, const void *buf, int count, MPI_Datatype datatype,
@@ -52,7 +56,7 @@ static int coll_check_even(struct coll_call *k, struct ftm_blocks_of *b, const v
 
     b->base = (char *)(uintptr_t)buf;
     b->count = (size_t)count;
-    b->counts = b->at = NULL;
+    b->counts = b->at = b->ranks = NULL;
     b->varied = 0;
     return rc;
 }
@@ -95,6 +99,17 @@ static int coll_begin(struct coll_call *k)
 {
     k->s = ftm_schedule_new(ftm_this, k->comm);
     return k->s != NULL ? 0 : ftm_fail(k->comm, MPI_ERR_INTERN, k->name, NULL, 0);
+}
+
+/* A rank among the members of the schedule. */
+static int coll_member(const struct ftm_schedule *s, int rank)
+{
+    const int *ranks = ftm_schedule_ranks(s);
+    int i = 0;
+
+    while (ranks != NULL && ranks[i] != rank)
+        i++;
+    return ranks != NULL ? i : rank;
 }
 
 static int coll_wait(struct ftm *e, struct ftm_schedule *s)
@@ -140,7 +155,11 @@ int FTM_CALL(Bcast)(void *buffer, int count, MPI_Datatype datatype, int root, MP
     if ((rc = coll_open(&k, "MPI_Bcast", comm)) != 0 || (rc = coll_check_root(&k, root)) != 0
         || (rc = coll_check_buffer(&k, buffer, count, datatype, &t)) != 0 || (rc = coll_begin(&k)) != 0)
         return rc;
-    ftm_coll_bcast(k.s, buffer, (size_t)count, t, root);
+    root = coll_member(k.s, root);
+    if (ftm_fault_goes_on(k.comm))
+        ftm_coll_bcast_direct(k.s, buffer, (size_t)count, t, root);
+    else
+        ftm_coll_bcast(k.s, buffer, (size_t)count, t, root);
     return coll_end(&k);
 }
 
@@ -162,7 +181,8 @@ int FTM_CALL(Gather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
         || (is_root && (rc = coll_check_even(&k, &out, recvbuf, recvcount, recvtype)) != 0)
         || (rc = coll_begin(&k)) != 0)
         return rc;
-    ftm_coll_gather(k.s, here ? NULL : &in, is_root ? &out : NULL, root);
+    out.ranks = ftm_schedule_ranks(k.s);
+    ftm_coll_gather(k.s, here ? NULL : &in, is_root ? &out : NULL, coll_member(k.s, root));
     return coll_end(&k);
 }
 
@@ -184,7 +204,8 @@ int FTM_CALL(Gatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
         || (rc = coll_begin(&k)) != 0)
         return rc;
     in.varied = 1;
-    ftm_coll_gather(k.s, here ? NULL : &in, is_root ? &out : NULL, root);
+    out.ranks = ftm_schedule_ranks(k.s);
+    ftm_coll_gather(k.s, here ? NULL : &in, is_root ? &out : NULL, coll_member(k.s, root));
     return coll_end(&k);
 }
 
@@ -204,7 +225,8 @@ int FTM_CALL(Scatter)(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
         || (!here && (rc = coll_check_even(&k, &out, recvbuf, recvcount, recvtype)) != 0)
         || (rc = coll_begin(&k)) != 0)
         return rc;
-    ftm_coll_scatter(k.s, is_root ? &in : NULL, here ? NULL : &out, root);
+    in.ranks = ftm_schedule_ranks(k.s);
+    ftm_coll_scatter(k.s, is_root ? &in : NULL, here ? NULL : &out, coll_member(k.s, root));
     return coll_end(&k);
 }
 
@@ -225,7 +247,8 @@ int FTM_CALL(Scatterv)(const void *sendbuf, const int *sendcounts, const int *di
         || (rc = coll_begin(&k)) != 0)
         return rc;
     out.varied = 1;
-    ftm_coll_scatter(k.s, is_root ? &in : NULL, here ? NULL : &out, root);
+    in.ranks = ftm_schedule_ranks(k.s);
+    ftm_coll_scatter(k.s, is_root ? &in : NULL, here ? NULL : &out, coll_member(k.s, root));
     return coll_end(&k);
 }
 
@@ -244,6 +267,7 @@ int FTM_CALL(Allgather)(const void *sendbuf, int sendcount, MPI_Datatype sendtyp
         || (rc = coll_check_even(&k, &out, recvbuf, recvcount, recvtype)) != 0
         || (rc = coll_begin(&k)) != 0)
         return rc;
+    out.ranks = ftm_schedule_ranks(k.s);
     ftm_coll_allgather(k.s, here ? NULL : &in, &out);
     return coll_end(&k);
 }
@@ -261,6 +285,7 @@ int FTM_CALL(Allgatherv)(const void *sendbuf, int sendcount, MPI_Datatype sendty
         || (rc = coll_check_varied(&k, &out, recvbuf, recvcounts, displs, recvtype)) != 0
         || (rc = coll_begin(&k)) != 0)
         return rc;
+    out.ranks = ftm_schedule_ranks(k.s);
     ftm_coll_allgather(k.s, here ? NULL : &in, &out);
     return coll_end(&k);
 }
@@ -278,6 +303,7 @@ int FTM_CALL(Alltoall)(const void *sendbuf, int sendcount, MPI_Datatype sendtype
         || (rc = coll_check_even(&k, &out, recvbuf, recvcount, recvtype)) != 0
         || (rc = coll_begin(&k)) != 0)
         return rc;
+    in.ranks = out.ranks = ftm_schedule_ranks(k.s);
     ftm_coll_alltoall(k.s, here ? NULL : &in, &out);
     return coll_end(&k);
 }
@@ -296,6 +322,7 @@ int FTM_CALL(Alltoallv)(const void *sendbuf, const int *sendcounts, const int *s
         || (rc = coll_check_varied(&k, &out, recvbuf, recvcounts, rdispls, recvtype)) != 0
         || (rc = coll_begin(&k)) != 0)
         return rc;
+    in.ranks = out.ranks = ftm_schedule_ranks(k.s);
     ftm_coll_alltoall(k.s, here ? NULL : &in, &out);
     return coll_end(&k);
 }
@@ -334,7 +361,7 @@ int FTM_CALL(Reduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype
     if ((rc = coll_check_reduce(&k, &r, sendbuf, recvbuf, k.comm->rank == root, count, datatype)) != 0
         || (rc = coll_check_op(&k, &r, op)) != 0 || (rc = coll_begin(&k)) != 0)
         return rc;
-    ftm_coll_reduce(k.s, &r, root);
+    ftm_coll_reduce(k.s, &r, coll_member(k.s, root));
     return coll_end(&k);
 }
 
@@ -352,6 +379,32 @@ int FTM_CALL(Allreduce)(const void *sendbuf, void *recvbuf, int count, MPI_Datat
         return rc;
     ftm_coll_allreduce(k.s, &r);
     return coll_end(&k);
+}
+
+/* Of blocks for all ranks those of gaps are left out: the others are put behind each other first. NULL: no
+ * memory, which the schedule tells. */
+static const int *coll_squeeze(struct coll_call *k, struct ftm_reduction *r, const int *counts)
+{
+    int64_t extent = ftm_type_extent(r->type), at = 0, to = 0;
+    const int *ranks = ftm_schedule_ranks(k->s);
+    int i, n = 0, *few;
+    char *all;
+
+    if (ranks == NULL)
+        return counts;
+    few = ftm_schedule_bytes(k->s, (size_t)k->comm->size * sizeof *few);
+    all = ftm_schedule_room(k->s, r->count, r->type);
+    for (i = 0; few != NULL && all != NULL && i < k->comm->size; at += counts[i++]) {
+        if (k->comm->group->proc[i] == FTM_GAP)
+            continue;
+        ftm_schedule_copy(k->s, (const char *)r->in + at * extent, (size_t)counts[i], r->type,
+                          all + to * extent, (size_t)counts[i], r->type);
+        to += counts[i];
+        few[n++] = counts[i];
+    }
+    r->in = all;
+    r->count = (size_t)to;
+    return all != NULL ? few : NULL;
 }
 
 FTM_ALIAS(Reduce_scatter)
@@ -373,7 +426,9 @@ int FTM_CALL(Reduce_scatter)(const void *sendbuf, void *recvbuf, const int *recv
     if ((rc = coll_check_reduce(&k, &r, sendbuf, recvbuf, 1, count, datatype)) != 0
         || (rc = coll_check_op(&k, &r, op)) != 0 || (rc = coll_begin(&k)) != 0)
         return rc;
-    ftm_coll_reduce_scatter(k.s, &r, recvcounts);
+    recvcounts = coll_squeeze(&k, &r, recvcounts);
+    if (recvcounts != NULL)
+        ftm_coll_reduce_scatter(k.s, &r, recvcounts);
     return coll_end(&k);
 }
 
@@ -420,11 +475,12 @@ int ftm_coll_allgather_bytes(struct ftm *e, struct ftm_comm *comm, const void *m
         return MPI_ERR_INTERN;
     in.base = (char *)(uintptr_t)mine;
     in.count = bytes;
-    in.counts = in.at = NULL;
+    in.counts = in.at = in.ranks = NULL;
     in.type = ftm_coll_byte(s);
     in.varied = 0;
     out = in;
     out.base = all;
+    out.ranks = ftm_schedule_ranks(s);
     ftm_coll_allgather(s, &in, &out);
     return coll_wait(e, s);
 }
@@ -435,6 +491,6 @@ int ftm_coll_bcast_bytes(struct ftm *e, struct ftm_comm *comm, void *data, size_
 
     if (s == NULL)
         return MPI_ERR_INTERN;
-    ftm_coll_bcast(s, data, bytes, ftm_coll_byte(s), root);
+    ftm_coll_bcast(s, data, bytes, ftm_coll_byte(s), coll_member(s, root));
     return coll_wait(e, s);
 }

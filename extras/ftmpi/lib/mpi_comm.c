@@ -4,7 +4,9 @@
 
 #include "coll.h"
 #include "comm.h"
+#include "fault.h"
 #include "mpi_call.h"
+#include "recover.h"
 
 static int comm_ask(const char *call, MPI_Comm comm, const void *out, struct ftm_comm **c)
 {
@@ -157,20 +159,60 @@ static int comm_dup(struct ftm_comm *c, struct ftm_comm **out)
     return rc != 0 ? rc : ftm_comm_new(ftm_this, &parts, out);
 }
 
-/* The program's copy functions run when the duplicate is whole. */
+/* After failures a call may recover the communicator: then it goes on with the successor, which *c is from
+ * then on; the old one may be gone. An intercommunicator cannot be recovered. */
+static int comm_recover(struct ftm_comm **c)
+{
+    struct ftm_comm *now;
+    int rc;
+
+    if ((*c)->remote != NULL && (*c)->fault.state != FT_OK)
+        return MPI_ERR_COMM;
+    if (!ftm_recover_is_due(ftm_this, *c))
+        return 0;
+    rc = ftm_recover_call(ftm_this, *c, &now);
+    if (rc == 0)
+        *c = now;
+    return rc;
+}
+
+/* check: the program wants a recovery if anybody has failed, also if it was not told. */
+static int comm_dup_or_recover(struct ftm_comm **c, int check, struct ftm_comm **made)
+{
+    struct ftm_comm *from = *c;
+    int rc = comm_recover(c);
+
+    *made = *c;
+    if (rc != 0 || *c != from)
+        return rc;
+    rc = comm_dup(*c, made);
+    if (!check || !ftm_fault_is(rc) || !ftm_recover_is_due(ftm_this, *c))
+        return rc;
+    rc = comm_recover(c);
+    *made = *c;
+    return rc;
+}
+
+/* The program's copy functions run when the duplicate is whole. MPI_COMM_WORLD is recovered in place, and
+ * keeps what it has. */
 FTM_ALIAS(Comm_dup)
 int FTM_CALL(Comm_dup)(MPI_Comm comm, MPI_Comm *newcomm)
 {
     static const char call[] = "MPI_Comm_dup";
-    struct ftm_comm *c, *made;
-    int rc = comm_check_make(call, comm, newcomm, 1, &c);
+    struct ftm_comm *c, *made = NULL, *from;
+    int check, rc = comm_ask(call, comm, newcomm, &c);
 
     if (rc != 0)
         return rc;
-    rc = comm_dup(c, &made);
-    if (rc == 0 && (rc = ftm_attr_copy_all(ftm_this, c, made)) != 0) {
+    check = ftm_recover_is_on(ftm_this, c) && *newcomm == FT_MPI_CHECK_RECOVER;
+    if ((rc = comm_check_make(call, comm, newcomm, 1, &c)) != 0)
+        return rc;
+    from = c;
+    rc = comm_dup_or_recover(&c, check, &made);
+    if (rc == 0 && made != ftm_this->world && (rc = ftm_attr_copy_all(ftm_this, from, made)) != 0) {
         ftm_attr_delete_all(ftm_this, made);
         ftm_comm_free(ftm_this, made);
+        c = from;
     }
     return comm_give(call, c, rc, made, newcomm);
 }
@@ -185,6 +227,8 @@ int FTM_CALL(Comm_create)(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 
     if (rc != 0)
         return rc;
+    if ((rc = comm_recover(&c)) != 0)
+        return ftm_fail(c, rc, call, "comm", comm);
     g = ftm_table_get(&ftm_this->handles, group, FTM_GROUP);
     for (i = 0; g != NULL && i < g->size; i++)
         if (ftm_group_rank_of(c->group, g->proc[i]) == MPI_UNDEFINED)
@@ -216,7 +260,7 @@ static int comm_pick(const struct ftm_comm *c, struct comm_choice *all, int colo
     int i, n = 0;
 
     for (i = 0; i < c->size; i++)
-        if (all[i].color == color)
+        if (c->group->proc[i] != FTM_GAP && all[i].color == color)
             all[n++] = all[i];
     qsort(all, (size_t)n, sizeof *all, comm_by_key);
     for (i = 0; i < n; i++)
@@ -234,6 +278,8 @@ static int comm_split(struct ftm_comm *c, struct comm_choice *all, int *proc, in
     for (i = 0; rc == 0 && i < c->size; i++)
         if (all[i].context > parts.context)
             parts.context = all[i].context;
+    if (ftm_recover_is_on(ftm_this, c))
+        rc = ftm_recover_create(ftm_this, c, rc, &parts.context);
     if (rc != 0 || color == MPI_UNDEFINED)
         return rc;
     parts.group = ftm_group_new(ftm_this, proc, comm_pick(c, all, color, proc));
@@ -266,6 +312,8 @@ int FTM_CALL(Comm_split)(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
         return rc;
     if (color < 0 && color != MPI_UNDEFINED)
         return ftm_fail(c, MPI_ERR_ARG, call, "color", color);
+    if ((rc = comm_recover(&c)) != 0)
+        return ftm_fail(c, rc, call, "comm", comm);
     rc = ftm_comm_split(c, color, key, &made);
     return comm_give(call, c, rc, made, newcomm);
 }
@@ -281,6 +329,10 @@ int FTM_CALL(Comm_free)(MPI_Comm *comm)
     if (rc != 0 || (rc = ftm_check_pointer(call, NULL, "comm", comm)) != 0 ||
         (rc = ftm_check_comm(call, *comm, &c)) != 0)
         return rc;
+    if (c == ftm_this->world && c->generation > 0) { /* the duplicate of a world that was recovered */
+        *comm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
     if (c == ftm_this->world || c == ftm_this->self)
         return ftm_fail(c, MPI_ERR_COMM, call, "comm (predefined)", *comm);
     rc = ftm_attr_delete_all(ftm_this, c);

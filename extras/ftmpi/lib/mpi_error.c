@@ -54,6 +54,7 @@ static int error_set(const char *call, MPI_Comm comm, MPI_Errhandler errhandler)
         return ftm_fail(c, MPI_ERR_ARG, call, "errhandler", errhandler);
     old = c->errhandler;
     c->errhandler = h;
+    c->handler_set = 1;
     h->refs++;
     ftm_error_drop(ftm_this, old);
     return MPI_SUCCESS;
@@ -143,6 +144,8 @@ int FTM_CALL(Error_string)(int errorcode, char *string, int *resultlen)
         return rc;
     if (errorcode < 0 || errorcode > MPI_ERR_LASTCODE)
         return ftm_fail(NULL, MPI_ERR_ARG, call, "errorcode", errorcode);
+    if (errorcode == MPI_ERR_OTHER && ftm_fault_text(ftm_this) != NULL)
+        text = ftm_fault_text(ftm_this); /* which one: the latest that the program was told of */
     if (text == NULL)
         text = "unknown error code";
     *resultlen = (int)strlen(text);

@@ -53,9 +53,28 @@ static void init_on_end(void *user, int code, const char *line)
     _exit(code & 0xff ? code & 0xff : 1);
 }
 
+/* One write for a line, since many processes share the place that it goes to. */
+static void init_on_trace(void *user, const char *line)
+{
+    char text[352];
+    const struct ftm_config *c = ftm_this != NULL ? &ftm_this->config : user;
+    int n = snprintf(text, sizeof text, "ftmpi: %.6f rank %d.%d: %s\n", (double)phx_now_us() / 1e6, c->rank,
+                     c->life, line);
+
+    if (n > 0)
+        (void)!write(2, text, (size_t)n);
+}
+
 static int init_is_ready(void *arg)
 {
     return ftm_ready(arg);
+}
+
+static int init_has_begun(void *arg)
+{
+    const struct ftm *e = arg;
+
+    return ftm_ready(e) || e->notice.begun;
 }
 
 static void init_start(void)
@@ -65,13 +84,16 @@ static void init_start(void)
     if (ftm_environ_read(&v) != 0)
         init_die("MPI_Init", v.problem);
     v.config.on_end = init_on_end;
+    v.config.on_trace = v.trace ? init_on_trace : NULL;
+    v.config.user = &v.config; /* until ftm_this is there */
     if (ftm_job_begin(&ftm_this, &v) != 0)
         init_die("MPI_Init", v.problem);
     memset(v.key, 0, sizeof v.key);
-    ftm_pump_for(ftm_this, v.start_wait_us, init_is_ready, ftm_this);
-    if (!ftm_ready(ftm_this))
+    ftm_pump_for(ftm_this, v.start_wait_us, init_has_begun, ftm_this);
+    if (!init_has_begun(ftm_this))
         init_die("MPI_Init", v.config.arbiter != 0 ? "the launcher does not answer, or not all processes came"
                                                    : "rank 0 does not answer, or not all processes came");
+    ftm_pump_until(ftm_this, init_is_ready, ftm_this); /* started again: as long as the others take */
 }
 
 FTM_ALIAS(Init)
@@ -84,7 +106,7 @@ int FTM_CALL(Init)(int *argc, char ***argv)
     if (ftm_this != NULL)
         return ftm_fail(NULL, MPI_ERR_UNKNOWN, "MPI_Init", "(a second time)", 0);
     init_start();
-    return MPI_SUCCESS;
+    return ftm_this->config.life > 0 ? MPI_INIT_RESTARTED_NODE : MPI_SUCCESS;
 }
 
 FTM_ALIAS(Init_thread)
@@ -92,7 +114,7 @@ int FTM_CALL(Init_thread)(int *argc, char ***argv, int required, int *provided)
 {
     int rc = FTM_CALL(Init)(argc, argv);
 
-    if (rc == MPI_SUCCESS && provided != NULL)
+    if ((rc == MPI_SUCCESS || rc == MPI_INIT_RESTARTED_NODE) && provided != NULL)
         *provided = required < MPI_THREAD_FUNNELED ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED;
     return rc;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "comm.h"
+#include "mpi-ext.h"
 #include "mpi_call.h"
 #include "mpi_p2p.h"
 #include "pack.h"
@@ -67,13 +68,35 @@ static int p2p_start(const struct ftm_order *o, struct ftm_request **r)
     return ftm_send_start(ftm_this, r, o->mode, o->comm, 0, o->buf, o->count, o->type, o->peer, o->tag);
 }
 
+/* A failure may end the call before its request is done. */
+static int p2p_is_over(void *arg)
+{
+    const struct ftm_request *r = arg;
+
+    return r->done || (r->order.comm->fault.watch && ftm_fault_pending(ftm_this, r) != 0);
+}
+
+/* Takes back what was started; what cannot be taken back any more ends as it does. */
+static int p2p_take_back(struct ftm_request *r)
+{
+    ftm_request_cancel(ftm_this, r);
+    return ftm_pump_request(ftm_this, r);
+}
+
 /* Waits for a request and gives it back. What became of it: an MPI class. */
 static int p2p_end(struct ftm_request *r, MPI_Status *status)
 {
-    int rc = ftm_pump_request(ftm_this, r);
+    int rc = ftm_pump_until(ftm_this, p2p_is_over, r), fault = 0;
 
+    if (rc == 0 && !r->done) {
+        fault = ftm_fault_pending(ftm_this, r);
+        rc = p2p_take_back(r);
+    }
     if (rc == 0)
-        rc = r->error;
+        rc = r->error != 0 || !r->status.cancelled ? r->error
+             : fault == MPIX_ERR_PROC_FAILED_PENDING ? MPIX_ERR_PROC_FAILED : fault;
+    if (ftm_fault_is(rc))
+        ftm_fault_tell(ftm_this, r->order.comm, r->fault);
     ftm_status_out(&r->status, status);
     ftm_request_free(ftm_this, r);
     return rc;
@@ -237,22 +260,52 @@ int FTM_CALL(Irecv)(void *buf, int count, MPI_Datatype datatype, int source, int
 
 /* ---- Both at once ------------------------------------------------------------------------------ */
 
+/* When a failure has ended one of the two, the other would wait for somebody who is in the same place. */
+static int p2p_are_over(void *arg)
+{
+    struct ftm_request **both = arg;
+    int i, over = 0;
+
+    for (i = 0; i < 2; i++) {
+        if (both[i]->done && ftm_fault_is(both[i]->error))
+            return 1;
+        over += p2p_is_over(both[i]);
+    }
+    return over == 2;
+}
+
+static int p2p_end_both(struct ftm_request *recv, struct ftm_request *send, MPI_Status *status)
+{
+    struct ftm_request *both[2];
+    int rc, sent, fault;
+
+    both[0] = recv;
+    both[1] = send;
+    rc = ftm_pump_until(ftm_this, p2p_are_over, both);
+    fault = (recv->done && ftm_fault_is(recv->error)) || (send->done && ftm_fault_is(send->error));
+    if (rc == 0 && fault && !recv->done)
+        p2p_take_back(recv);
+    if (rc == 0 && fault && !send->done)
+        p2p_take_back(send);
+    rc = p2p_end(recv, status);
+    sent = p2p_end(send, MPI_STATUS_IGNORE);
+    return rc != 0 ? rc : sent;
+}
+
 /* The receive is posted first; if the send cannot start, it is taken back. */
 static int p2p_exchange(const struct ftm_order *out, const struct ftm_order *in, MPI_Status *status)
 {
     struct ftm_request *send, *recv;
-    int rc, sent;
+    int rc;
 
     if ((rc = p2p_start(in, &recv)) != 0)
         return rc;
     if ((rc = p2p_start(out, &send)) != 0) {
-        ftm_request_cancel(ftm_this, recv);
+        p2p_take_back(recv);
         ftm_request_free(ftm_this, recv);
         return rc;
     }
-    rc = p2p_end(recv, status);
-    sent = p2p_end(send, MPI_STATUS_IGNORE);
-    return rc != 0 ? rc : sent;
+    return p2p_end_both(recv, send, status);
 }
 
 FTM_ALIAS(Sendrecv)
@@ -312,6 +365,7 @@ int FTM_CALL(Sendrecv_replace)(void *buf, int count, MPI_Datatype datatype, int 
 struct p2p_probe {
     struct ftm_order order;
     struct ftm_status status;
+    int error;
 };
 
 static int p2p_is_there(void *arg)
@@ -325,11 +379,25 @@ static int p2p_is_there(void *arg)
         p->status.tag = MPI_ANY_TAG;
         return 1;
     }
-    return ftm_recv_probe(ftm_this, o->comm, o->peer, o->tag, &p->status);
+    if (ftm_recv_probe(ftm_this, o->comm, o->peer, o->tag, &p->status))
+        return 1;
+    if (o->comm->fault.watch)
+        p->error = ftm_fault_probe(ftm_this, o->comm, o->peer, &p->status);
+    return p->error != 0;
+}
+
+/* The end of a probe that has found a message, or an error. */
+static int p2p_end_probe(const char *call, const struct p2p_probe *p, MPI_Status *status)
+{
+    ftm_status_out(&p->status, status);
+    return p->error == 0 ? 0 : ftm_fail(p->order.comm, p->error, call, NULL, 0);
 }
 
 static int p2p_check_probe(const char *call, struct p2p_probe *p, const struct ftm_envelope *v)
 {
+    memset(p, 0, sizeof *p);
+    p->status.source = MPI_PROC_NULL;
+    p->status.tag = MPI_ANY_TAG;
     p->order.kind = FTM_REQ_RECV;
     p->order.mode = FTM_STANDARD;
     return ftm_p2p_check(call, &p->order, v);
@@ -347,8 +415,7 @@ int FTM_CALL(Probe)(int source, int tag, MPI_Comm comm, MPI_Status *status)
     rc = ftm_pump_until(ftm_this, p2p_is_there, &p);
     if (rc != 0)
         return ftm_fail(p.order.comm, rc, "MPI_Probe", NULL, 0);
-    ftm_status_out(&p.status, status);
-    return 0;
+    return p2p_end_probe("MPI_Probe", &p, status);
 }
 
 FTM_ALIAS(Iprobe)
@@ -362,9 +429,9 @@ int FTM_CALL(Iprobe)(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *
         return rc;
     ftm_pump_turn(ftm_this);
     *flag = p2p_is_there(&p);
-    if (*flag)
-        ftm_status_out(&p.status, status);
-    return 0;
+    if (p.error != 0)
+        *flag = 0;
+    return *flag || p.error != 0 ? p2p_end_probe("MPI_Iprobe", &p, status) : 0;
 }
 
 FTM_ALIAS(Get_count)

@@ -25,11 +25,19 @@ static struct ftm_request *wait_active(MPI_Request handle)
     return r != NULL && r->active ? r : NULL;
 }
 
+/* The error is a failure's, which the program is told of by it. */
+static void wait_tell_fault(const struct ftm_request *r, int error)
+{
+    if (ftm_fault_is(error))
+        ftm_fault_tell(ftm_this, r->order.comm, r->fault);
+}
+
 /* A request that is done is told: its status and error, and then it goes or becomes inactive. */
 static int wait_tell(MPI_Request *handle, struct ftm_request *r, MPI_Status *status)
 {
     int error = r->error;
 
+    wait_tell_fault(r, error);
     ftm_status_out(&r->status, status);
     r->active = 0;
     if (!r->persistent) {
@@ -38,6 +46,21 @@ static int wait_tell(MPI_Request *handle, struct ftm_request *r, MPI_Status *sta
         *handle = MPI_REQUEST_NULL;
     }
     return error;
+}
+
+/* What a call gets because of a failure, although the request is not done: it stays then. 0: nothing. */
+static int wait_fault(const struct ftm_request *r)
+{
+    return !r->done && r->order.comm->fault.watch ? ftm_fault_pending(ftm_this, r) : 0;
+}
+
+/* One that is not done in a call that ends all the same. */
+static int wait_pending(const struct ftm_request *r)
+{
+    int error = wait_fault(r);
+
+    wait_tell_fault(r, error);
+    return error != 0 ? error : MPI_ERR_PENDING;
 }
 
 /* The communicator whose handler is told of an error: of the request, if the program still has it. */
@@ -60,6 +83,19 @@ static int wait_check(const struct wait_set *s)
     return 0;
 }
 
+/* One that a failure has ended, or is to end the call for: a call that waits for all is over then, since who
+ * was to meet the others may be where the error takes him. */
+static int wait_has_fault(const struct wait_set *s)
+{
+    struct ftm_request *r;
+    int i;
+
+    for (i = 0; i < s->count; i++)
+        if ((r = wait_active(s->handles[i])) != NULL && (r->done ? ftm_fault_is(r->error) : wait_fault(r)))
+            return 1;
+    return 0;
+}
+
 static int wait_all_done(void *arg)
 {
     struct wait_set *s = arg;
@@ -67,11 +103,12 @@ static int wait_all_done(void *arg)
 
     for (; s->done < s->count; s->done++)
         if ((r = wait_active(s->handles[s->done])) != NULL && !r->done)
-            return 0;
+            return (ftm_this->fault.count | ftm_this->fault.given_up) != 0 && wait_has_fault(s);
     return 1;
 }
 
-/* Which is the first that is done; -1: none, but some are active; MPI_UNDEFINED: none is active. */
+/* Which is the first that is done, or that a failure has a word for; -1: none, but some are active;
+ * MPI_UNDEFINED: none is active. */
 static int wait_first(const struct wait_set *s)
 {
     struct ftm_request *r;
@@ -82,7 +119,8 @@ static int wait_first(const struct wait_set *s)
             continue;
         if (r->done)
             return i;
-        found = -1;
+        if (found < 0)
+            found = wait_fault(r) != 0 ? i : -1;
     }
     return found;
 }
@@ -103,15 +141,25 @@ static int wait_tell_one(const struct wait_set *s, int which, MPI_Status *status
         return 0;
     }
     comm = r->order.comm->handle;
-    rc = wait_tell(&s->handles[which], r, status);
+    rc = r->done ? wait_tell(&s->handles[which], r, status) : wait_pending(r);
     return rc == 0 ? 0 : ftm_fail(wait_comm(comm), rc, s->call, NULL, 0);
+}
+
+/* The first error of several decides whether this one returns where the program has set no handler. */
+static int wait_fail(int comm, int first, int rc, const char *call)
+{
+    struct ftm_comm *c = wait_comm(comm);
+
+    if (ftm_fault_returns(c != NULL ? c : ftm_this->world, first))
+        return rc;
+    return ftm_fail(c, rc, call, NULL, 0);
 }
 
 /* Tells all that are done; *told of them, their places in indices (NULL: not wanted, then those that are
  * nothing get the empty status). 0, or MPI_ERR_IN_STATUS. */
 static int wait_tell_all(const struct wait_set *s, int *told, int *indices, MPI_Status *statuses)
 {
-    int rc = 0, comm = MPI_COMM_NULL, i, error;
+    int rc, first = 0, comm = MPI_COMM_NULL, i, error;
 
     *told = 0;
     for (i = 0; i < s->count; i++) {
@@ -122,20 +170,21 @@ static int wait_tell_all(const struct wait_set *s, int *told, int *indices, MPI_
 
         if (r == NULL && indices == NULL)
             ftm_status_empty(status);
-        if (indices != NULL && (r == NULL || !r->done))
+        if (indices != NULL && (r == NULL || (!r->done && wait_fault(r) == 0)))
             continue;
-        error = r != NULL ? wait_tell(&s->handles[i], r, status) : 0;
+        error = r == NULL ? 0 : r->done ? wait_tell(&s->handles[i], r, status) : wait_pending(r);
         if (status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = error;
         if (indices != NULL)
             indices[*told] = i;
         ++*told;
-        if (error != 0 && rc == 0) {
-            rc = statuses == MPI_STATUSES_IGNORE ? error : MPI_ERR_IN_STATUS;
+        if (error != 0 && (first == 0 || first == MPI_ERR_PENDING)) {
+            first = error;
             comm = which;
         }
     }
-    return rc == 0 ? 0 : ftm_fail(wait_comm(comm), rc, s->call, NULL, 0);
+    rc = first == 0 || statuses == MPI_STATUSES_IGNORE ? first : MPI_ERR_IN_STATUS;
+    return rc == 0 ? 0 : wait_fail(comm, first, rc, s->call);
 }
 
 static struct wait_set wait_make(const char *call, int count, MPI_Request *handles)
@@ -174,13 +223,19 @@ FTM_ALIAS(Test)
 int FTM_CALL(Test)(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct wait_set s = wait_make("MPI_Test", 1, request);
+    struct ftm_request *r;
     int rc = wait_check(&s);
 
     if (rc != 0 || (rc = ftm_check_pointer(s.call, NULL, "flag", flag)) != 0)
         return rc;
     ftm_pump_turn(ftm_this);
-    *flag = wait_all_done(&s);
-    return *flag ? wait_tell_one(&s, 0, status) : 0;
+    if (!wait_all_done(&s)) {
+        *flag = 0;
+        return 0;
+    }
+    r = wait_active(*request);
+    *flag = r == NULL || r->done;
+    return wait_tell_one(&s, 0, status);
 }
 
 /* ---- All --------------------------------------------------------------------------------------- */

@@ -18,24 +18,43 @@ struct proc_local {
     void *arg;
 };
 
+static void proc_name(const struct ftm *e, struct ftm_proc *p, uint32_t life)
+{
+    p->life = life;
+    p->name = FTM_NAME(e->config.job, FTM_PROCESS, life, (uint32_t)p->seat);
+}
+
+struct ftm_proc *ftm_proc_add(struct ftm *e, int seat, uint32_t life, int host, int site)
+{
+    struct ftm_proc *p = ftm_mem_new(&e->mem, sizeof *p);
+    void *procs = e->procs;
+
+    if (p == NULL || !ftm_mem_grow(&e->mem, &procs, &e->procs_capacity, e->procs_count, sizeof *e->procs)) {
+        ftm_mem_free(&e->mem, p, sizeof *p);
+        return NULL;
+    }
+    e->procs = procs;
+    p->index = (int)e->procs_count;
+    p->seat = seat;
+    p->host = host;
+    p->site = site;
+    proc_name(e, p, life);
+    p->credit = e->config.eager_budget;
+    ftm_list_init(&p->control);
+    ftm_list_init(&p->queue);
+    ftm_list_init(&p->parts);
+    e->procs[e->procs_count++] = p;
+    return p;
+}
+
 int ftm_proc_init(struct ftm *e)
 {
     int i;
 
-    e->procs = ftm_mem_new(&e->mem, (size_t)e->config.size * sizeof *e->procs);
-    if (e->procs == NULL)
-        return -1;
-    for (i = 0; i < e->config.size; i++) {
-        struct ftm_proc *p = &e->procs[i];
-
-        p->rank = i;
-        p->life = i == e->config.rank ? (uint32_t)e->config.life : 0;
-        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, (uint32_t)i);
-        p->credit = e->config.eager_budget;
-        ftm_list_init(&p->control);
-        ftm_list_init(&p->queue);
-        ftm_list_init(&p->parts);
-    }
+    e->self_proc = e->config.rank;
+    for (i = 0; i < e->config.size; i++)
+        if (ftm_proc_add(e, i, i == e->self_proc ? (uint32_t)e->config.life : 0, 0, 0) == NULL)
+            return -1;
     return 0;
 }
 
@@ -59,47 +78,88 @@ void ftm_proc_drop_local(struct ftm *e)
         proc_local_free(e, FTM_LIST_OF(link, struct proc_local, link));
 }
 
-void ftm_proc_clear(struct ftm *e)
+void ftm_proc_take_back(struct ftm *e, const void *arg)
 {
-    struct ftm_list *link;
-    int i;
+    struct ftm_list *link, *next;
 
-    if (e->procs == NULL)
-        return;
-    for (i = 0; i < e->config.size; i++) {
-        while ((link = ftm_list_take(&e->procs[i].control)) != NULL) {
-            struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
+    for (link = e->local.next; link != &e->local; link = next) {
+        struct proc_local *l = FTM_LIST_OF(link, struct proc_local, link);
 
-            ftm_mem_free(&e->mem, c, sizeof *c + c->size);
-        }
+        next = link->next;
+        if (l->release == NULL || l->arg != arg)
+            continue;
+        ftm_list_remove(link);
+        ftm_mem_free(&e->mem, l, proc_local_bytes(l));
     }
-    ftm_mem_free(&e->mem, e->procs, (size_t)e->config.size * sizeof *e->procs);
-    e->procs = NULL;
 }
 
-int ftm_proc_table(struct ftm *e, const void *data, size_t size)
+void ftm_proc_reclaim(struct ftm *e, const void *buffer, const void *arg)
+{
+    if (e->node != NULL && phx_reclaim(e->node, buffer, arg) == PHX_ENOMEM)
+        ftm_end(e, 1, "rank %d: no memory to take a buffer back", e->config.rank);
+}
+
+static void proc_drop_control(struct ftm *e, struct ftm_proc *p)
+{
+    struct ftm_list *link;
+
+    while ((link = ftm_list_take(&p->control)) != NULL) {
+        struct ftm_control *c = FTM_LIST_OF(link, struct ftm_control, link);
+
+        ftm_mem_free(&e->mem, c, sizeof *c + c->size);
+    }
+}
+
+void ftm_proc_silence(struct ftm *e, struct ftm_proc *p)
+{
+    proc_drop_control(e, p);
+    ftm_list_remove(&p->owing);
+    p->blocked = 0;
+}
+
+void ftm_proc_clear(struct ftm *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->procs_count; i++) {
+        proc_drop_control(e, e->procs[i]);
+        ftm_mem_free(&e->mem, e->procs[i], sizeof *e->procs[i]);
+    }
+    ftm_mem_free(&e->mem, e->procs, e->procs_capacity * sizeof *e->procs);
+    e->procs = NULL;
+    e->procs_count = e->procs_capacity = 0;
+}
+
+int ftm_proc_table(struct ftm *e, struct ftm_seats_head *head, const void *data, size_t size)
 {
     uint32_t count = (uint32_t)e->config.size, i;
     struct ftm_seat *seats = ftm_mem_new(&e->mem, count * sizeof *seats);
-    int result = seats == NULL ? -1 : ftm_seats_get(seats, count, data, size);
+    int result = seats == NULL ? -1 : ftm_seats_get(head, seats, count, data, size);
 
     for (i = 0; result == 0 && i < count; i++) {
-        struct ftm_proc *p = &e->procs[i];
+        struct ftm_proc *p = e->procs[i];
 
-        p->life = seats[i].life;
+        proc_name(e, p, seats[i].life);
         p->host = (int)seats[i].host;
         p->site = (int)seats[i].site;
-        p->name = FTM_NAME(e->config.job, FTM_PROCESS, p->life, i);
+        p->state = seats[i].failed ? FTM_PROC_FAILED : FTM_PROC_OK;
     }
     ftm_mem_free(&e->mem, seats, count * sizeof *seats);
     return result;
 }
 
-struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t rank, uint32_t life)
+struct ftm_proc *ftm_proc_find(struct ftm *e, uint32_t seat, uint32_t life)
 {
-    if (rank >= (uint32_t)e->config.size || e->procs[rank].life != life)
+    size_t i;
+
+    if (seat >= (uint32_t)e->config.size)
         return NULL;
-    return &e->procs[rank];
+    if (e->procs[seat]->life == life)
+        return e->procs[seat];
+    for (i = e->procs_count; i > (size_t)e->config.size; i--)
+        if (e->procs[i - 1]->seat == (int)seat && e->procs[i - 1]->life == life)
+            return e->procs[i - 1];
+    return NULL;
 }
 
 uint64_t ftm_proc_from(const struct ftm *e, uint32_t generation)
@@ -132,7 +192,7 @@ int ftm_proc_is_blocked(const struct ftm_proc *p)
 int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                   void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
     int err;
 
     if (e->node != NULL && !ftm_ring_is_on(p))
@@ -146,11 +206,11 @@ int ftm_proc_send(struct ftm *e, int proc, uint64_t from, uint64_t tag, const vo
 int ftm_proc_send_large(struct ftm *e, int proc, uint64_t from, uint64_t tag, const void *data, size_t size,
                         void (*release)(const void *data, size_t size, void *arg), void *arg)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
     struct proc_local local;
     int err;
 
-    if (proc == e->config.rank) {
+    if (proc == e->self_proc) {
         memset(&local, 0, sizeof local);
         local.from = from;
         local.tag = tag;
@@ -198,16 +258,19 @@ void ftm_proc_owe(struct ftm *e, struct ftm_proc *p)
 
 void ftm_proc_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
 {
-    struct ftm_proc *p = &e->procs[proc];
-    int err = ftm_list_is_empty(&p->control)
-                  ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
+    struct ftm_proc *p = e->procs[proc];
     struct ftm_control *c;
+    int err;
 
+    if (p->state == FTM_PROC_FAILED)
+        return;
+    err = ftm_list_is_empty(&p->control)
+              ? ftm_proc_send(e, proc, ftm_proc_from(e, 0), tag, data, size, NULL, NULL) : PHX_EAGAIN;
     if (err == 0)
         return;
     c = err == PHX_EAGAIN ? ftm_mem_resize(&e->mem, NULL, 0, sizeof *c + size) : NULL;
     if (c == NULL) {
-        ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, proc,
+        ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->seat,
                 phx_strerror(err == PHX_EAGAIN ? PHX_ENOMEM : err));
         return;
     }
@@ -225,14 +288,14 @@ static void proc_flush_control(struct ftm *e, struct ftm_proc *p)
 {
     while (!ftm_proc_is_blocked(p) && !ftm_list_is_empty(&p->control)) {
         struct ftm_control *c = FTM_LIST_OF(p->control.next, struct ftm_control, link);
-        int err = ftm_proc_send(e, p->rank, c->from, c->tag, c + 1, c->size, NULL, NULL);
+        int err = ftm_proc_send(e, p->index, c->from, c->tag, c + 1, c->size, NULL, NULL);
 
         if (err == PHX_EAGAIN)
             return;
         ftm_list_remove(&c->link);
         ftm_mem_free(&e->mem, c, sizeof *c + c->size);
         if (err != 0)
-            ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->rank, phx_strerror(err));
+            ftm_end(e, 1, "rank %d: cannot send to rank %d: %s", e->config.rank, p->seat, phx_strerror(err));
     }
 }
 
@@ -255,8 +318,8 @@ void ftm_proc_flush(struct ftm *e)
 
 void ftm_proc_writable(struct ftm *e, uint64_t name)
 {
-    uint32_t rank = FTM_RANK(name);
+    struct ftm_proc *p = ftm_proc_find(e, FTM_RANK(name), FTM_LIFE(name));
 
-    if (rank < (uint32_t)e->config.size && e->procs[rank].name == name)
-        e->procs[rank].blocked = 0;
+    if (p != NULL && p->name == name)
+        p->blocked = 0;
 }

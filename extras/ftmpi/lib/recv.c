@@ -37,7 +37,7 @@ static char *recv_block(const struct ftm_request *r)
 /* An eager message was taken. The sender hears of it when a quarter of its budget has come together. */
 static void recv_credit(struct ftm *e, int proc, size_t charged)
 {
-    struct ftm_proc *p = &e->procs[proc];
+    struct ftm_proc *p = e->procs[proc];
 
     p->taken += charged;
     if (p->taken < e->config.eager_budget / 4 || p->taken < 1024)
@@ -51,7 +51,7 @@ static uint32_t recv_piece(const struct ftm *e, int proc)
 {
     size_t piece = e->config.piece;
 
-    return (uint32_t)(ftm_ring_comes(&e->procs[proc]) && piece > FTM_RING_PIECE ? FTM_RING_PIECE : piece);
+    return (uint32_t)(ftm_ring_comes(e->procs[proc]) && piece > FTM_RING_PIECE ? FTM_RING_PIECE : piece);
 }
 
 static void recv_go(struct ftm *e, const struct recv_message *m, uint32_t receive, uint64_t wanted)
@@ -127,7 +127,7 @@ static void recv_matched(struct ftm *e, struct ftm_request *r, const struct recv
     if (!whole && r->status.bytes > 0) {
         if (recv_fly(e, r, m) != 0)
             ftm_end(e, 1, "rank %d: no memory to receive %lu bytes from rank %d", e->config.rank,
-                    (unsigned long)m->bytes, m->proc);
+                    (unsigned long)m->bytes, e->procs[m->proc]->seat);
         return;
     }
     if (m->ask)
@@ -178,7 +178,7 @@ int ftm_recv_probe(struct ftm *e, struct ftm_comm *comm, int source, int tag, st
 {
     struct ftm_group *peers = ftm_comm_peers(comm);
     int proc = source == MPI_ANY_SOURCE ? -1 : peers->proc[source];
-    struct ftm_item *item = ftm_match_look(&comm->match[0], proc, tag);
+    struct ftm_item *item = proc == FTM_GAP ? NULL : ftm_match_look(&comm->match[0], proc, tag);
 
     (void)e;
     if (item == NULL)
@@ -227,20 +227,36 @@ static int recv_keep(struct ftm *e, struct ftm_match *match, const struct ftm_ar
     return 0;
 }
 
-/* A message of a context that is over is nobody's. */
+/* What becomes of a message of another generation than the communicator has here. */
+enum recv_age { RECV_NOW, RECV_EARLY, RECV_OVER };
+
+static enum recv_age recv_age_of(const struct ftm_match *match, uint32_t generation)
+{
+    const struct ftm_comm *c = match->comm;
+
+    if (generation > c->generation)
+        return RECV_EARLY;
+    return (match->context & 1) == 0 && ftm_fault_goes_on(c) ? RECV_NOW : RECV_OVER;
+}
+
+/* A message of a context or a generation that is over is nobody's. */
 static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struct recv_message *m,
                          size_t charged)
 {
-    uint32_t context = FTM_CONTEXT(a->tag);
+    uint32_t context = FTM_CONTEXT(a->tag), generation = FTM_FROM_GENERATION(a->from);
     struct ftm_match *match = ftm_match_find(e, context);
-    struct ftm_request *r = match != NULL ? ftm_match_arrived(match, m->proc, m->tag) : NULL;
+    enum recv_age age = match == NULL ? (ftm_match_is_over(e, context) ? RECV_OVER : RECV_EARLY) : RECV_NOW;
+    struct ftm_request *r;
 
+    if (match != NULL && generation != match->comm->generation)
+        age = recv_age_of(match, generation);
+    r = age == RECV_NOW ? ftm_match_arrived(match, m->proc, m->tag) : NULL;
     if (r != NULL)
         recv_matched(e, r, m);
-    else if ((match != NULL || !ftm_match_is_over(e, context)) && recv_keep(e, match, a, m, charged) != 0)
+    else if (age != RECV_OVER && recv_keep(e, age == RECV_NOW ? match : NULL, a, m, charged) != 0)
         ftm_end(e, 1, "rank %d: no memory for a message of %lu bytes from rank %d", e->config.rank,
-                (unsigned long)m->bytes, m->proc);
-    else if (match != NULL || !ftm_match_is_over(e, context))
+                (unsigned long)m->bytes, e->procs[m->proc]->seat);
+    else if (age != RECV_OVER)
         return; /* it is charged as long as it waits */
     if (charged > 0)
         recv_credit(e, m->proc, charged);
@@ -251,7 +267,7 @@ int ftm_recv_eager(struct ftm *e, const struct ftm_arrival *a)
     struct recv_message m;
 
     memset(&m, 0, sizeof m);
-    m.proc = a->proc->rank;
+    m.proc = a->proc->index;
     m.tag = FTM_TAG(a->tag);
     m.bytes = m.size = a->size;
     m.data = a->data;
@@ -271,7 +287,7 @@ int ftm_recv_ask(struct ftm *e, const struct ftm_arrival *a)
     m.size = a->size - FTM_ASK_SIZE;
     if (m.size != (with_data ? ask.bytes : 0))
         return -1;
-    m.proc = a->proc->rank;
+    m.proc = a->proc->index;
     m.tag = FTM_TAG(a->tag);
     m.ask = 1;
     m.number = ask.number;
@@ -289,7 +305,7 @@ void ftm_recv_early(struct ftm *e, struct ftm_match *match)
         struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, bin);
 
         next = link->next;
-        if (item->context != match->context)
+        if (item->context != match->context || item->generation > match->comm->generation)
             continue;
         ftm_list_remove(link);
         if (ftm_match_keep(e, match, item) != 0) {
@@ -305,7 +321,7 @@ static struct ftm_request *recv_find(struct ftm *e, const struct ftm_arrival *a)
 {
     struct ftm_request *r = ftm_table_get(&e->flights, (int)FTM_TAG(a->tag), FTM_FLIGHT);
 
-    return r == NULL || r->order.kind != FTM_REQ_RECV || r->flight.from != a->proc->rank ? NULL : r;
+    return r == NULL || r->order.kind != FTM_REQ_RECV || r->flight.from != a->proc->index ? NULL : r;
 }
 
 /* Whether piece number FTM_CONTEXT of that size may come for this receive. */
@@ -334,6 +350,8 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
     uint64_t offset;
     char *place;
 
+    if (r == NULL && e->fault.given_up > 0)
+        return 0;
     if (r == NULL || !recv_is_piece(r, a, &offset) || offset != r->flight.moved)
         return -1;
     place = r->flight.pack != NULL ? NULL : recv_block(r) + offset;
@@ -349,9 +367,47 @@ int ftm_recv_part(struct ftm *e, const struct ftm_arrival *a)
     ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
     r->flight.number = 0;
     /* The sender's call ends with the acknowledgement, unless its data were copied into a ring. */
-    e->awaited |= a->proc->rank != e->config.rank && r->flight.piece > FTM_RING_PIECE;
+    e->awaited |= a->proc->index != e->self_proc && r->flight.piece > FTM_RING_PIECE;
     ftm_request_done(e, r, r->error);
     return 0;
+}
+
+/* ---- What was given up ------------------------------------------------------------------------- */
+
+/* A piece of which Phoenix has read a part lies in the program's memory; which one only Phoenix knows. */
+static void recv_take_back(struct ftm *e, struct ftm_request *r)
+{
+    const struct ftm_flight *f = &r->flight;
+    uint64_t at;
+
+    for (at = f->moved; f->pack == NULL && at < f->wanted; at += f->piece)
+        ftm_proc_reclaim(e, recv_block(r) + at, NULL);
+}
+
+void ftm_recv_give_up(struct ftm *e, struct ftm_request *r)
+{
+    if (r->link.next != NULL)
+        ftm_match_unpost(&r->order.comm->match[r->order.collective], r);
+    if (r->flight.number == 0)
+        return;
+    ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
+    r->flight.number = 0;
+    recv_take_back(e, r);
+}
+
+void ftm_recv_forget(struct ftm *e, struct ftm_match *m, int proc, int all)
+{
+    struct ftm_list *link, *next;
+
+    for (link = m->all.next; link != &m->all; link = next) {
+        struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, all);
+
+        next = link->next;
+        if (item->proc != proc || (!all && item->size == item->bytes))
+            continue;
+        ftm_match_unkeep(m, item);
+        recv_free_item(e, item);
+    }
 }
 
 /* ---- MPI_Cancel of a send ---------------------------------------------------------------------- */
@@ -363,7 +419,7 @@ static struct ftm_item *recv_find_ask(struct ftm_list *head, const struct ftm_ar
     for (link = head->next; link != head; link = link->next) {
         struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, bin);
 
-        if (item->ask && item->proc == a->proc->rank && (item->number & FTM_TAG_MAX) == FTM_TAG(a->tag))
+        if (item->ask && item->proc == a->proc->index && (item->number & FTM_TAG_MAX) == FTM_TAG(a->tag))
             return item;
     }
     return NULL;
@@ -381,7 +437,7 @@ int ftm_recv_withdraw(struct ftm *e, const struct ftm_arrival *a)
     if (match == NULL)
         item = recv_find_ask(&e->contexts.early, a);
     else if (match->bins_count > 0)
-        item = recv_find_ask(&match->bins[(size_t)a->proc->rank & (match->bins_count - 1)].unexpected, a);
+        item = recv_find_ask(&match->bins[(size_t)a->proc->index & (match->bins_count - 1)].unexpected, a);
     if (item != NULL) {
         flags |= FTM_FLAG_YES;
         if (match != NULL)
@@ -390,6 +446,6 @@ int ftm_recv_withdraw(struct ftm *e, const struct ftm_arrival *a)
             ftm_list_remove(&item->bin);
         recv_free_item(e, item);
     }
-    ftm_proc_tell(e, a->proc->rank, FTM_WORD(FTM_WITHDRAW, flags, 0, FTM_TAG(a->tag)), NULL, 0);
+    ftm_proc_tell(e, a->proc->index, FTM_WORD(FTM_WITHDRAW, flags, 0, FTM_TAG(a->tag)), NULL, 0);
     return 0;
 }

@@ -83,6 +83,7 @@ static void request_reset(struct ftm_request *r)
     r->done = 0;
     r->active = 1;
     r->cancel = 0;
+    r->fault = -1;
     r->bytes = (uint64_t)o->count * (uint64_t)o->type->size;
     r->proc = o->peer >= 0 ? peers->proc[o->peer] : -1;
     r->flight.moved = r->flight.wanted = 0;
@@ -90,10 +91,14 @@ static void request_reset(struct ftm_request *r)
 
 static int request_begin(struct ftm *e, struct ftm_request *r)
 {
+    int error;
+
     if (r->order.peer == MPI_PROC_NULL) {
         ftm_request_done(e, r, 0);
         return 0;
     }
+    if (r->order.comm->fault.watch && ((error = ftm_fault_check(e, r)) != 0 || r->done))
+        return error;
     if (r->order.kind == FTM_REQ_RECV)
         return ftm_recv_begin(e, r);
     return r->order.mode == FTM_BUFFERED ? ftm_bsend_start(e, r) : ftm_send_begin(e, r);
@@ -183,6 +188,16 @@ void ftm_request_free(struct ftm *e, struct ftm_request *r)
         request_give_back(e, r);
     else
         r->detached = 1;
+}
+
+void ftm_request_fail(struct ftm *e, struct ftm_request *r, int error)
+{
+    e->fault.given_up++;
+    if (r->order.kind == FTM_REQ_RECV)
+        ftm_recv_give_up(e, r);
+    else
+        ftm_send_give_up(e, r);
+    ftm_request_done(e, r, error);
 }
 
 /* ---- Cancelling -------------------------------------------------------------------------------- */

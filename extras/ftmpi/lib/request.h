@@ -44,6 +44,7 @@ struct ftm_flight {
     uint32_t unreleased; /* pieces of which Phoenix still holds the memory */
     struct ftm_pack *pack; /* of data that are no block; else NULL */
     void *bounce;          /* of send.c: a piece that was packed and has not left */
+    struct ftm_list bounces; /* of send.c: those that have left and are not released */
     int from;              /* of a receive: the process that it was matched with */
 };
 
@@ -67,6 +68,7 @@ struct ftm_request {
     int detached; /* nobody looks any more: it goes when it is done */
     int cancel;   /* MPI_Cancel was called */
     int error;    /* MPI class */
+    int fault;    /* of one that a failure has ended: the process, or -1: any of the communicator */
     size_t buffered; /* bytes of the attached buffer that it holds; 0: none */
 };
 
@@ -89,6 +91,10 @@ void ftm_request_free(struct ftm *e, struct ftm_request *r);
 /* Takes it back if it can still be: a receive that is not matched, a send that has not left (or whose ASK the
  * receiver gives back: done says when that is known). status.cancelled tells when it is done. */
 void ftm_request_cancel(struct ftm *e, struct ftm_request *r);
+
+/* Ends one that is not done with this error, wherever its message is: afterwards nobody reads or writes the
+ * program's buffer. A detached one is gone then. */
+void ftm_request_fail(struct ftm *e, struct ftm_request *r, int error);
 
 /* Drops all that is left when the engine goes. */
 void ftm_request_clear(struct ftm *e);

@@ -151,7 +151,7 @@ static void ring_tell(struct ftm *e, const struct ftm_proc *p, uint32_t what, co
     uint64_t tag = FTM_WORD(FTM_RING, what, 0, 0);
 
     if (phx_send(e->node, p->name, ftm_proc_from(e, 0), tag, data, size) == PHX_ENOMEM)
-        ftm_end(e, 1, "rank %d: no memory for a message to rank %d", e->config.rank, p->rank);
+        ftm_end(e, 1, "rank %d: no memory for a message to rank %d", e->config.rank, p->seat);
 }
 
 static void ring_put(unsigned char *to, uint64_t value)
@@ -175,7 +175,7 @@ static uint64_t ring_get(const unsigned char *from)
 static void ring_offer(struct ftm *e, struct ftm_proc *p)
 {
     unsigned char offer[RING_OFFER];
-    struct ftm_ring *r = ring_new(e, p->rank);
+    struct ftm_ring *r = ring_new(e, p->index);
 
     p->ring_out = r;
     if (r == NULL)
@@ -194,8 +194,8 @@ static void ring_offer(struct ftm *e, struct ftm_proc *p)
 static int ring_may(const struct ftm *e, const struct ftm_proc *p)
 {
     return RING_WORKS && e->config.ring && !e->config.tcp && e->config.os == NULL
-        && e->config.size <= RING_PROCS && p->rank != e->config.rank && e->start.ready
-        && p->host == e->procs[e->config.rank].host && p->site == e->procs[e->config.rank].site;
+        && e->config.size <= RING_PROCS && p->index != e->self_proc && e->start.ready
+        && p->host == e->procs[e->self_proc]->host && p->site == e->procs[e->self_proc]->site;
 }
 
 void ftm_ring_consider(struct ftm *e, struct ftm_proc *p)
@@ -240,7 +240,7 @@ static int ring_offered(struct ftm *e, struct ftm_proc *p, const void *offer, si
 {
     if (p->ring_in != NULL || size != RING_OFFER)
         return -1;
-    p->ring_in = ring_new(e, p->rank);
+    p->ring_in = ring_new(e, p->index);
     if (p->ring_in == NULL || ring_open(e, p->ring_in, offer) != 0) {
         ring_free(e, p->ring_in);
         p->ring_in = NULL;
@@ -319,7 +319,7 @@ static void ring_bell(struct ftm *e, int proc, uint32_t *flag)
     if (RING_LOAD(flag) == 0)
         return;
     RING_STORE(flag, 0);
-    ring_tell(e, &e->procs[proc], RING_BELL, NULL, 0);
+    ring_tell(e, e->procs[proc], RING_BELL, NULL, 0);
 }
 
 static int ring_has_room(struct ftm_ring *r, uint64_t bytes)
@@ -353,7 +353,7 @@ int ftm_ring_send(struct ftm *e, struct ftm_proc *p, uint64_t from, uint64_t tag
     r->own += skip + bytes;
     RING_STORE(&r->shared->tail, r->own);
     RING_FENCE();
-    ring_bell(e, p->rank, &r->shared->reader_sleeps);
+    ring_bell(e, p->index, &r->shared->reader_sleeps);
     return 0;
 }
 
@@ -374,7 +374,7 @@ static int ring_take(struct ftm *e, struct ftm_ring *r, uint64_t ready)
     if (head[0] > r->size || (bytes = ring_record((size_t)head[0])) > ready || at + bytes > r->size)
         return -1;
     memcpy(head, r->data + at, sizeof head);
-    if (FTM_RANK(head[1]) != (uint32_t)r->proc)
+    if (FTM_WHO(head[1]) != FTM_WHO(e->procs[r->proc]->name))
         return -1;
     ftm_flight_arrived(e, head[1], head[2], r->data + at + RING_HEAD, (size_t)head[0]);
     r->own += bytes;
@@ -388,12 +388,14 @@ static int ring_read(struct ftm *e, struct ftm_ring *r)
     if (tail == r->own)
         return 0;
     if (tail - r->own > r->size) {
-        ftm_end(e, 1, "rank %d: rank %d has broken the memory that they share", e->config.rank, r->proc);
+        ftm_end(e, 1, "rank %d: rank %d has broken the memory that they share", e->config.rank,
+                e->procs[r->proc]->seat);
         return 1;
     }
     while (r->own != tail && !e->ended) {
         if (ring_take(e, r, tail - r->own) != 0) {
-            ftm_end(e, 1, "rank %d: rank %d has broken the memory that they share", e->config.rank, r->proc);
+            ftm_end(e, 1, "rank %d: rank %d has broken the memory that they share", e->config.rank,
+                e->procs[r->proc]->seat);
             return 1;
         }
         RING_STORE(&r->shared->head, r->own);
@@ -425,7 +427,7 @@ int ftm_ring_sleep(struct ftm *e)
     for (link = e->rings_out.next; link != &e->rings_out; link = link->next) {
         struct ftm_ring *r = FTM_LIST_OF(link, struct ftm_ring, link);
 
-        if (e->procs[r->proc].owing.next != NULL)
+        if (e->procs[r->proc]->owing.next != NULL)
             RING_STORE(&r->shared->writer_waits, 1);
     }
     RING_FENCE();
@@ -437,7 +439,7 @@ int ftm_ring_sleep(struct ftm *e)
     for (link = e->rings_out.next; link != &e->rings_out; link = link->next) {
         struct ftm_ring *r = FTM_LIST_OF(link, struct ftm_ring, link);
 
-        if (e->procs[r->proc].owing.next != NULL)
+        if (e->procs[r->proc]->owing.next != NULL)
             may &= RING_LOAD(&r->shared->head) == r->other;
     }
     if (!may)
@@ -455,13 +457,17 @@ void ftm_ring_wake(struct ftm *e)
         RING_STORE(&FTM_LIST_OF(link, struct ftm_ring, link)->shared->writer_waits, 0);
 }
 
+void ftm_ring_drop(struct ftm *e, struct ftm_proc *p)
+{
+    ring_free(e, p->ring_in);
+    ring_free(e, p->ring_out);
+    p->ring_in = p->ring_out = NULL;
+}
+
 void ftm_ring_clear(struct ftm *e)
 {
-    int i;
+    size_t i;
 
-    for (i = 0; e->procs != NULL && i < e->config.size; i++) {
-        ring_free(e, e->procs[i].ring_in);
-        ring_free(e, e->procs[i].ring_out);
-        e->procs[i].ring_in = e->procs[i].ring_out = NULL;
-    }
+    for (i = 0; i < e->procs_count; i++)
+        ftm_ring_drop(e, e->procs[i]);
 }

@@ -41,6 +41,9 @@ int ftm_ring_look(struct ftm *e);
 int ftm_ring_sleep(struct ftm *e);
 void ftm_ring_wake(struct ftm *e);
 
+/* It has failed, and what it had published has been read. */
+void ftm_ring_drop(struct ftm *e, struct ftm_proc *p);
+
 void ftm_ring_clear(struct ftm *e);
 
 #endif

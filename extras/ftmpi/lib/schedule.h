@@ -9,6 +9,7 @@
 #include "type.h"
 
 struct ftm;
+struct ftm_proc;
 struct ftm_schedule;
 
 /* Steps are added in the order in which they are to happen. Sends and receives are only started; they are
@@ -24,7 +25,11 @@ struct ftm_schedule *ftm_schedule_new(struct ftm *e, struct ftm_comm *comm);
 void ftm_schedule_free(struct ftm_schedule *s);
 
 struct ftm *ftm_schedule_engine(const struct ftm_schedule *s);
+
+/* Its members: of a communicator with gaps the living ones alone, numbered without the gaps; and the ranks
+ * that these have in the communicator, or NULL where all have the same. */
 struct ftm_comm *ftm_schedule_comm(const struct ftm_schedule *s);
+const int *ftm_schedule_ranks(const struct ftm_schedule *s);
 
 void ftm_schedule_send(struct ftm_schedule *s, int to, const void *buf, size_t count, struct ftm_type *t);
 void ftm_schedule_recv(struct ftm_schedule *s, int from, void *buf, size_t count, struct ftm_type *t);
@@ -47,6 +52,15 @@ void *ftm_schedule_room(struct ftm_schedule *s, size_t count, const struct ftm_t
 int ftm_schedule_begin(struct ftm_schedule *s);
 int ftm_schedule_done(void *s); /* a struct ftm_schedule: the form that ftm_pump_until takes */
 int ftm_schedule_error(const struct ftm_schedule *s);
+
+/* This one goes on when a member fails, as long as the data come (MPI_Bcast, where messages between the
+ * living go on); all others end. */
+void ftm_schedule_goes_on(struct ftm_schedule *s);
+
+/* For the engine. Ends the schedules of which p is a member, if they have not ended; or all of one
+ * communicator. What they have started is taken back. */
+void ftm_schedule_failed(struct ftm *e, const struct ftm_proc *p);
+void ftm_schedule_end_all(struct ftm *e, struct ftm_comm *comm, int error);
 
 /* For the engine. A request of it is done: nothing is run yet. Those that can go on do, at the end of a step,
  * outside of phx_step, since operations of the program run here. */

@@ -18,7 +18,9 @@
 #define SEND_BOUNCES 4
 
 struct send_bounce {
-    struct ftm_request *request;
+    struct ftm_list link;        /* in flight.bounces, once it has left */
+    struct ftm_request *request; /* NULL: that was given up */
+    struct ftm *engine;
     size_t size; /* of the data that follow */
 };
 
@@ -72,7 +74,7 @@ static int send_eager(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
         send_pack(e, r, 0);
         data = e->scratch;
     }
-    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0),
+    err = ftm_proc_send(e, p->index, ftm_proc_from(e, r->order.comm->generation), send_tag(r, FTM_EAGER, 0),
                         data, (size_t)r->bytes, NULL, NULL);
     if (err != 0)
         return err;
@@ -95,7 +97,7 @@ static int send_ask(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
     ftm_flight_put_ask((unsigned char *)e->scratch, &ask);
     if (with_data)
         send_pack(e, r, FTM_ASK_SIZE);
-    err = ftm_proc_send(e, p->rank, ftm_proc_from(e, r->order.comm->generation),
+    err = ftm_proc_send(e, p->index, ftm_proc_from(e, r->order.comm->generation),
                         send_tag(r, FTM_ASK, with_data ? FTM_FLAG_DATA : 0), e->scratch, size, NULL, NULL);
     if (err != 0) {
         ftm_table_remove(&e->flights, number, FTM_FLIGHT);
@@ -119,7 +121,7 @@ static int send_try(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
 
 int ftm_send_begin(struct ftm *e, struct ftm_request *r)
 {
-    struct ftm_proc *p = &e->procs[r->proc];
+    struct ftm_proc *p = e->procs[r->proc];
     int err = ftm_list_is_empty(&p->queue) ? send_try(e, p, r) : PHX_EAGAIN;
 
     if (err == 0)
@@ -155,9 +157,12 @@ static void send_bounced(const void *data, size_t size, void *arg)
     struct send_bounce *b = arg;
     struct ftm_request *r = b->request;
 
-    ftm_mem_free(&r->engine->mem, b, sizeof *b + b->size);
-    if (!ftm_list_is_empty(&r->engine->procs[r->proc].parts))
-        ftm_proc_owe(r->engine, &r->engine->procs[r->proc]);
+    ftm_list_remove(&b->link);
+    ftm_mem_free(&b->engine->mem, b, sizeof *b + b->size);
+    if (r == NULL)
+        return;
+    if (!ftm_list_is_empty(&r->engine->procs[r->proc]->parts))
+        ftm_proc_owe(r->engine, r->engine->procs[r->proc]);
     send_released(data, size, r);
 }
 
@@ -171,7 +176,9 @@ static struct send_bounce *send_bounce(struct ftm *e, struct ftm_request *r, siz
     b = ftm_mem_resize(&e->mem, NULL, 0, sizeof *b + size);
     if (b == NULL)
         return NULL;
+    memset(b, 0, sizeof *b);
     b->request = r;
+    b->engine = e;
     b->size = size;
     ftm_pack_out(r->flight.pack, b + 1, size);
     e->counters.copied += size;
@@ -192,7 +199,7 @@ static int send_part_packed(struct ftm *e, struct ftm_request *r, uint64_t tag, 
     struct send_bounce *b;
     int err;
 
-    if (ftm_proc_is_blocked(&e->procs[r->proc]) || r->flight.unreleased >= SEND_BOUNCES)
+    if (ftm_proc_is_blocked(e->procs[r->proc]) || r->flight.unreleased >= SEND_BOUNCES)
         return PHX_EAGAIN;
     b = send_bounce(e, r, size);
     if (b == NULL)
@@ -200,8 +207,10 @@ static int send_part_packed(struct ftm *e, struct ftm_request *r, uint64_t tag, 
     err = send_owned(r->flight.piece)(e, r->proc, ftm_proc_from(e, 0), tag, b + 1, size, send_bounced, b);
     if (err == FTM_COPIED)
         ftm_send_forget(e, r);
-    if (err == 0)
+    if (err == 0) {
         r->flight.bounce = NULL;
+        ftm_list_add(&r->flight.bounces, &b->link);
+    }
     return err;
 }
 
@@ -245,7 +254,7 @@ static void send_parts(struct ftm *e, struct ftm_request *r)
         send_check_end(r);
     } else if (err != PHX_EAGAIN) {
         ftm_end(e, 1, "rank %d: cannot send %lu bytes to rank %d: %s", e->config.rank,
-                (unsigned long)r->bytes, r->proc, phx_strerror(err));
+                (unsigned long)r->bytes, e->procs[r->proc]->seat, phx_strerror(err));
     }
 }
 
@@ -274,17 +283,6 @@ void ftm_send_continue(struct ftm *e, struct ftm_proc *p)
     }
 }
 
-/* ---- What the receiver says -------------------------------------------------------------------- */
-
-static struct ftm_request *send_find(struct ftm *e, const struct ftm_arrival *a, uint32_t number)
-{
-    struct ftm_request *r = number > FTM_TAG_MAX ? NULL : ftm_table_get(&e->flights, (int)number, FTM_FLIGHT);
-
-    if (r == NULL || r->order.kind != FTM_REQ_SEND || r->proc != a->proc->rank || !r->asked)
-        return NULL;
-    return r;
-}
-
 static void send_answered(struct ftm *e, struct ftm_proc *p, struct ftm_request *r)
 {
     ftm_table_remove(&e->flights, (int)r->flight.number, FTM_FLIGHT);
@@ -295,13 +293,53 @@ static void send_answered(struct ftm *e, struct ftm_proc *p, struct ftm_request 
         ftm_proc_owe(e, p);
 }
 
+/* Each piece that Phoenix holds of the program's memory was lent by itself. */
+static void send_take_back(struct ftm *e, struct ftm_request *r)
+{
+    struct ftm_flight *f = &r->flight;
+    struct ftm_list *link;
+    uint64_t at;
+
+    ftm_proc_take_back(e, r);
+    for (at = 0; f->pack == NULL && f->unreleased > 0 && at < f->moved; at += f->piece)
+        ftm_proc_reclaim(e, send_block(r) + at, r);
+    while (f->pack != NULL && (link = ftm_list_take(&f->bounces)) != NULL)
+        FTM_LIST_OF(link, struct send_bounce, link)->request = NULL;
+    f->unreleased = 0;
+}
+
+void ftm_send_give_up(struct ftm *e, struct ftm_request *r)
+{
+    struct ftm_proc *p = e->procs[r->proc];
+
+    ftm_list_remove(&r->link);
+    if (r->asked)
+        send_answered(e, p, r);
+    send_take_back(e, r);
+}
+
+/* ---- What the receiver says -------------------------------------------------------------------- */
+
+static struct ftm_request *send_find(struct ftm *e, const struct ftm_arrival *a, uint32_t number)
+{
+    struct ftm_request *r = number > FTM_TAG_MAX ? NULL : ftm_table_get(&e->flights, (int)number, FTM_FLIGHT);
+
+    if (r == NULL || r->order.kind != FTM_REQ_SEND || r->proc != a->proc->index || !r->asked)
+        return NULL;
+    return r;
+}
+
 int ftm_send_go(struct ftm *e, const struct ftm_arrival *a)
 {
     struct ftm_request *r;
     struct ftm_go go;
 
-    if (ftm_flight_get_go(&go, a->data, a->size) != 0 || (r = send_find(e, a, go.send)) == NULL
-        || go.wanted > r->bytes || (go.wanted > 0 && go.receive > FTM_TAG_MAX))
+    if (ftm_flight_get_go(&go, a->data, a->size) != 0)
+        return -1;
+    r = send_find(e, a, go.send);
+    if (r == NULL && e->fault.given_up > 0)
+        return 0;
+    if (r == NULL || go.wanted > r->bytes || (go.wanted > 0 && go.receive > FTM_TAG_MAX))
         return -1;
     send_answered(e, a->proc, r);
     if (go.wanted == 0) {
@@ -320,6 +358,7 @@ int ftm_send_go(struct ftm *e, const struct ftm_arrival *a)
             return 0;
         }
         ftm_pack_start(r->flight.pack, r->order.type, r->order.buf, r->order.count);
+        ftm_list_init(&r->flight.bounces);
     }
     ftm_list_add(&a->proc->parts, &r->link);
     ftm_proc_owe(e, a->proc);

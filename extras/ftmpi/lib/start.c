@@ -1,4 +1,4 @@
-/* start.c - the bytes of HELLO, TABLE, NOTICE and ABORT, which processes and the arbiter exchange. */
+/* start.c - the bytes of HELLO, TABLE, NOTICE, SPAWN and ABORT, between processes and the arbiter. */
 
 #include "start.h"
 
@@ -87,33 +87,78 @@ int ftm_hello_get(struct ftm_hello *h, const void *data, size_t size)
     return start_get_text(h->name, sizeof h->name, in + 20, size - 20);
 }
 
-size_t ftm_seats_put(unsigned char *out, const struct ftm_seat *seats, uint32_t count)
+size_t ftm_seats_head_put(unsigned char out[FTM_SEATS_HEAD], const struct ftm_seats_head *head)
 {
-    uint32_t i;
-
-    for (i = 0; i < count; i++, out += FTM_SEAT_SIZE) {
-        start_put32(out, seats[i].life);
-        start_put32(out + 4, seats[i].host);
-        start_put32(out + 8, seats[i].site);
-    }
-    return (size_t)count * FTM_SEAT_SIZE;
+    start_put32(out, head->number);
+    start_put32(out + 4, head->generation);
+    return FTM_SEATS_HEAD;
 }
 
-int ftm_seats_get(struct ftm_seat *seats, uint32_t count, const void *data, size_t size)
+size_t ftm_seat_put(unsigned char out[FTM_SEAT_SIZE], const struct ftm_seat *seat)
+{
+    start_put32(out, seat->life);
+    start_put32(out + 4, seat->host);
+    start_put32(out + 8, seat->site);
+    start_put32(out + 12, seat->failed);
+    return FTM_SEAT_SIZE;
+}
+
+int ftm_seats_get(struct ftm_seats_head *head, struct ftm_seat *seats, uint32_t count, const void *data,
+                  size_t size)
 {
     const unsigned char *in = data;
     uint32_t i;
 
-    if (size != (size_t)count * FTM_SEAT_SIZE)
+    if (size != FTM_SEATS_HEAD + (size_t)count * FTM_SEAT_SIZE)
         return -1;
+    head->number = start_get32(in);
+    head->generation = start_get32(in + 4);
+    if (head->generation > FTM_GENERATION_MAX)
+        return -1;
+    in += FTM_SEATS_HEAD;
     for (i = 0; i < count; i++, in += FTM_SEAT_SIZE) {
         seats[i].life = start_get32(in);
         seats[i].host = start_get32(in + 4);
         seats[i].site = start_get32(in + 8);
-        if (seats[i].life > FTM_LIFE_MAX)
+        seats[i].failed = start_get32(in + 12);
+        if (seats[i].life > FTM_LIFE_MAX || seats[i].failed > 1)
             return -1;
     }
     return 0;
+}
+
+size_t ftm_spawn_put(unsigned char out[FTM_SPAWN_SIZE], const struct ftm_spawn *s)
+{
+    start_put32(out, s->rank);
+    start_put32(out + 4, s->life);
+    start_put32(out + 8, s->generation);
+    return FTM_SPAWN_SIZE;
+}
+
+int ftm_spawn_get(struct ftm_spawn *s, const void *data, size_t size)
+{
+    const unsigned char *in = data;
+
+    if (size != FTM_SPAWN_SIZE)
+        return -1;
+    s->rank = start_get32(in);
+    s->life = start_get32(in + 4);
+    s->generation = start_get32(in + 8);
+    return s->rank > FTM_RANK_MAX || s->life == 0 || s->generation > FTM_GENERATION_MAX ? -1 : 0;
+}
+
+size_t ftm_ask_put(unsigned char out[4], uint32_t number)
+{
+    start_put32(out, number);
+    return 4;
+}
+
+int ftm_ask_get(uint32_t *number, const void *data, size_t size)
+{
+    if (size != 4)
+        return -1;
+    *number = start_get32(data);
+    return *number == 0 ? -1 : 0;
 }
 
 size_t ftm_abort_put(unsigned char out[FTM_ABORT_MOST], int32_t code, const char *text)
@@ -134,30 +179,40 @@ int ftm_abort_get(int32_t *code, char text[FTM_ABORT_TEXT], const void *data, si
 
 size_t ftm_event_put(unsigned char out[FTM_EVENT_MOST], const struct ftm_event *e)
 {
+    size_t text = start_put_text(out + 32, e->text, sizeof e->text);
+
     start_put32(out, e->number);
     start_put32(out + 4, (uint32_t)e->kind);
     start_put32(out + 8, e->rank);
     start_put32(out + 12, e->life);
-    start_put32(out + 16, (uint32_t)e->code);
-    return 20 + start_put_text(out + 20, e->text, sizeof e->text);
+    start_put32(out + 16, e->host);
+    start_put32(out + 20, e->site);
+    start_put32(out + 24, (uint32_t)e->code);
+    start_put32(out + 28, (uint32_t)text);
+    return 32 + text;
 }
 
-int ftm_event_get(struct ftm_event *e, const void *data, size_t size)
+int ftm_event_take(struct ftm_event *e, const unsigned char **data, size_t *size)
 {
-    const unsigned char *in = data;
-    uint32_t kind;
+    const unsigned char *in = *data;
+    uint32_t kind, text;
 
-    if (size < 20)
+    if (*size < 32)
         return -1;
-    kind = start_get32(in + 4);
     e->number = start_get32(in);
+    kind = start_get32(in + 4);
     e->rank = start_get32(in + 8);
     e->life = start_get32(in + 12);
-    e->code = (int32_t)start_get32(in + 16);
-    if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0)
+    e->host = start_get32(in + 16);
+    e->site = start_get32(in + 20);
+    e->code = (int32_t)start_get32(in + 24);
+    text = start_get32(in + 28);
+    if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0 || text > *size - 32)
         return -1;
-    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX)
+    if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX + 1) /* one more may have been wanted */
         return -1;
     e->kind = (int)kind;
-    return start_get_text(e->text, sizeof e->text, in + 20, size - 20);
+    *data += 32 + text;
+    *size -= 32 + text;
+    return start_get_text(e->text, sizeof e->text, in + 32, text);
 }

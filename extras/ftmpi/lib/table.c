@@ -48,6 +48,14 @@ void *ftm_table_get(const struct ftm_table *t, int handle, int kind)
     return slot != NULL ? slot->object : NULL;
 }
 
+void ftm_table_replace(struct ftm_table *t, int handle, int kind, void *object)
+{
+    struct ftm_slot *slot = table_slot(t, handle, kind);
+
+    if (slot != NULL)
+        slot->object = object;
+}
+
 /* Appends an empty slot that is on no list. */
 static struct ftm_slot *table_append(struct ftm_table *t, struct ftm_slots *s)
 {

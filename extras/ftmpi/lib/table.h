@@ -57,6 +57,9 @@ int ftm_table_add(struct ftm_table *t, int kind, void *object, int *handle);
  * come behind the highest of them. */
 int ftm_table_add_at(struct ftm_table *t, int kind, void *object, int place);
 
+/* The handle stands for another object from now on. */
+void ftm_table_replace(struct ftm_table *t, int handle, int kind, void *object);
+
 /* Forgets the handle and returns what it stood for, or NULL. */
 void *ftm_table_remove(struct ftm_table *t, int handle, int kind);
 

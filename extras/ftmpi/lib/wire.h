@@ -33,8 +33,13 @@ enum ftm_start {
     FTM_START_HELLO,     /* process to arbiter: here I am */
     FTM_START_TABLE,     /* arbiter to all: who is where; MPI_Init is over */
     FTM_START_FINALIZED, /* process to arbiter: MPI_Finalize was called */
-    FTM_START_ABORT      /* process to arbiter: MPI_Abort, or a fatal error: code and text */
+    FTM_START_ABORT,     /* process to arbiter: MPI_Abort, or a fatal error: code and text */
+    FTM_START_SPAWN,     /* process to arbiter: start this seat again, as this life: struct ftm_spawn */
+    FTM_START_ASK,       /* process to arbiter: NOTICEs from this number on did not come (4 bytes) */
+    FTM_START_MODES      /* process to arbiter: a communicator has another mode than ABORT now */
 };
+
+#define FTM_FLAG_REST 1u /* of a NOTICE: the answer to ASK */
 
 #define FTM_JOB_MAX 0x3ffffffu
 #define FTM_LIFE_MAX 0xfffu
@@ -54,6 +59,9 @@ enum ftm_start {
 #define FTM_FROM_GENERATION(from) ((uint32_t)((from) >> 36))
 #define FTM_LIFE(word) ((uint32_t)((word) >> 24 & FTM_LIFE_MAX))
 #define FTM_RANK(word) ((uint32_t)((word) & FTM_RANK_MAX))
+
+/* Both at once: what tells processes apart. */
+#define FTM_WHO(word) ((uint64_t)(word) & 0xfffffffffu)
 
 #define FTM_WORD(kind, flags, context, tag)                                                       \
     ((uint64_t)(kind) << 60 | (uint64_t)(flags) << 56 | (uint64_t)(context) << 31 | (uint64_t)(tag))

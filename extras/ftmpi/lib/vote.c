@@ -1,0 +1,577 @@
+/* vote.c - agreements among the members of a communicator: their numbers, their messages, who takes part. */
+#include "vote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm.h"
+#include "engine.h"
+#include "flight.h"
+
+/* A vote is an agreement (agree.h) with a kind and a number, in a place: a communicator in one generation.
+ * Messages are of kind FTM_AGREE: kind in the flags, context and number in the tag, and the generation in
+ * front of the agreement's own bytes.
+ *
+ * A vote lives on when this process has its value, since others may have to learn it here when somebody dies.
+ * Number k goes when k + 2 is decided: everybody had the value of k then, or had said no to it by itself. The
+ * places of communicators that were freed stay for a while for the same reason. */
+#define VOTE_OLD_MOST 256
+#define VOTE_HEAD 4 /* the generation */
+
+struct vote_member {
+    int site, rank, proc;
+};
+
+struct vote_place {
+    struct ftm_list link;
+    uint32_t context, generation;
+    struct ftm_comm *comm; /* NULL: not there yet, or gone */
+    int gone;
+    int n, me, room;
+    struct vote_member *member; /* by site, then rank */
+    int *site;
+    struct ftm_list votes;
+    uint32_t next[FTM_VOTE_KINDS]; /* those of lower numbers are over and forgotten */
+};
+
+struct ftm_vote {
+    struct ftm_list link;
+    struct ftm *engine;
+    struct vote_place *place; /* NULL: lost, see ftm_vote_flags */
+    enum ftm_vote_kind kind;
+    uint32_t number;
+    int held;
+    int called; /* we have told everybody that there is this vote */
+    size_t size;
+    struct ftm_agree *agree;
+    unsigned char *out; /* VOTE_HEAD and a message; and then two sets */
+};
+
+void ftm_vote_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
+{
+    if (e->procs[proc]->state == FTM_PROC_FAILED)
+        return;
+    if (e->config.on_protocol == NULL || !e->config.on_protocol(e->config.user, proc, tag, data, size))
+        ftm_proc_tell(e, proc, tag, data, size);
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------ */
+
+static int place_order(const void *a, const void *b)
+{
+    const struct vote_member *x = a, *y = b;
+
+    if (x->site != y->site)
+        return x->site < y->site ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The members, in the order that all give them. -1: no memory, or we are not among them. */
+static int place_fill(struct ftm *e, struct vote_place *p, const struct ftm_group *group)
+{
+    int i;
+
+    p->me = -1;
+    p->room = group->size;
+    p->member = ftm_mem_new(&e->mem, (size_t)group->size * sizeof *p->member);
+    p->site = ftm_mem_new(&e->mem, (size_t)group->size * sizeof *p->site);
+    if (p->member == NULL || p->site == NULL)
+        return -1;
+    for (i = 0; i < group->size; i++) {
+        struct vote_member *m = &p->member[p->n];
+
+        if (group->proc[i] < 0)
+            continue;
+        m->rank = i;
+        m->proc = group->proc[i];
+        m->site = e->procs[m->proc]->site;
+        p->n++;
+    }
+    qsort(p->member, (size_t)p->n, sizeof *p->member, place_order);
+    for (i = 0; i < p->n; i++) {
+        p->site[i] = p->member[i].site;
+        if (p->member[i].proc == e->self_proc)
+            p->me = i;
+    }
+    return p->me >= 0 ? 0 : -1;
+}
+
+static void vote_free(struct ftm *e, struct ftm_vote *v)
+{
+    ftm_list_remove(&v->link);
+    ftm_agree_free(v->agree);
+    ftm_mem_free(&e->mem, v, v->size);
+}
+
+static void place_free(struct ftm *e, struct vote_place *p)
+{
+    struct ftm_list *link, *next;
+
+    for (link = p->votes.next; link != &p->votes; link = next) {
+        next = link->next;
+        vote_free(e, FTM_LIST_OF(link, struct ftm_vote, link));
+    }
+    e->votes.old -= p->gone;
+    ftm_list_remove(&p->link);
+    ftm_mem_free(&e->mem, p->member, (size_t)p->room * sizeof *p->member);
+    ftm_mem_free(&e->mem, p->site, (size_t)p->room * sizeof *p->site);
+    ftm_mem_free(&e->mem, p, sizeof *p);
+}
+
+static struct vote_place *place_new(struct ftm *e, uint32_t context, uint32_t generation,
+                                    const struct ftm_group *group)
+{
+    struct vote_place *p = ftm_mem_new(&e->mem, sizeof *p);
+
+    if (p == NULL)
+        return NULL;
+    p->context = context;
+    p->generation = generation;
+    ftm_list_init(&p->votes);
+    ftm_list_add(&e->votes.places, &p->link);
+    if (place_fill(e, p, group) == 0)
+        return p;
+    place_free(e, p);
+    return NULL;
+}
+
+static struct vote_place *place_find(struct ftm *e, uint32_t context, uint32_t generation)
+{
+    struct ftm_list *link;
+
+    for (link = e->votes.places.next; link != &e->votes.places; link = link->next) {
+        struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
+
+        if (p->context == context && p->generation == generation) {
+            ftm_list_remove(link); /* to the front */
+            ftm_list_add(e->votes.places.next, link);
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static struct vote_place *place_of(struct ftm *e, struct ftm_comm *c)
+{
+    struct vote_place *p = place_find(e, c->context, c->generation);
+
+    if (p == NULL)
+        p = place_new(e, c->context, c->generation, c->group);
+    if (p != NULL)
+        p->comm = c;
+    return p;
+}
+
+static int place_member(const struct vote_place *p, int proc)
+{
+    int i;
+
+    for (i = 0; i < p->n; i++)
+        if (p->member[i].proc == proc)
+            return i;
+    return -1;
+}
+
+int ftm_vote_place(struct ftm *e, uint32_t context, uint32_t generation, const struct ftm_group *group)
+{
+    return place_find(e, context, generation) != NULL || place_new(e, context, generation, group) != NULL
+               ? 0
+               : -1;
+}
+
+void ftm_vote_bind(struct ftm *e, struct ftm_comm *comm)
+{
+    struct vote_place *p = place_find(e, comm->context, comm->generation);
+
+    if (p != NULL)
+        p->comm = comm;
+}
+
+static int place_is_held(const struct vote_place *p)
+{
+    const struct ftm_list *link;
+    int held = 0;
+
+    for (link = p->votes.next; link != &p->votes; link = link->next)
+        held += FTM_LIST_OF(link, const struct ftm_vote, link)->held;
+    return held;
+}
+
+/* The one that was not used for longest goes, if there are too many. */
+void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm)
+{
+    struct ftm_list *link, *before;
+
+    for (link = e->votes.places.prev; link != &e->votes.places; link = before) {
+        struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
+
+        before = link->prev;
+        if (p->comm == comm) {
+            p->comm = NULL;
+            p->gone = 1;
+            e->votes.old++;
+        }
+        if (p->gone && e->votes.old > VOTE_OLD_MOST && !place_is_held(p))
+            place_free(e, p);
+    }
+}
+
+void ftm_vote_init(struct ftm *e)
+{
+    ftm_list_init(&e->votes.places);
+}
+
+void ftm_vote_clear(struct ftm *e)
+{
+    while (e->votes.places.next != NULL && !ftm_list_is_empty(&e->votes.places))
+        place_free(e, FTM_LIST_OF(e->votes.places.next, struct vote_place, link));
+}
+
+/* ---- One vote ---------------------------------------------------------------------------------------- */
+
+static void vote_send(void *ctx, int member, const void *bytes, size_t size)
+{
+    struct ftm_vote *v = ctx;
+    uint64_t tag = FTM_WORD(FTM_AGREE, v->kind, v->place->context, v->number);
+    int i;
+
+    for (i = 0; i < VOTE_HEAD; i++)
+        v->out[i] = (unsigned char)(v->place->generation >> 8 * i);
+    memcpy(v->out + VOTE_HEAD, bytes, size);
+    ftm_vote_tell(v->engine, v->place->member[member].proc, tag, v->out, VOTE_HEAD + size);
+}
+
+static struct ftm_vote *vote_alloc(struct ftm *e, enum ftm_vote_kind kind, uint32_t number, size_t more)
+{
+    struct ftm_vote *v = ftm_mem_new(&e->mem, sizeof *v + more);
+
+    if (v == NULL)
+        return NULL;
+    v->engine = e;
+    v->kind = kind;
+    v->number = number;
+    v->size = sizeof *v + more;
+    v->out = (unsigned char *)(v + 1);
+    return v;
+}
+
+static struct ftm_vote *vote_new(struct ftm *e, struct vote_place *p, enum ftm_vote_kind kind,
+                                 uint32_t number)
+{
+    enum ftm_agree_rounds rounds = kind <= FTM_VOTE_COLLECTIVE ? FTM_AGREE_ONE : FTM_AGREE_TWO;
+    size_t more = VOTE_HEAD + ftm_agree_most(p->n) + 2 * FTM_AGREE_SET(p->n);
+    struct ftm_vote *v = vote_alloc(e, kind, number, more);
+    struct ftm_agree_ops ops = { NULL, vote_send };
+    int i;
+
+    if (v == NULL)
+        return NULL;
+    ops.ctx = v;
+    if (ftm_agree_new(&v->agree, &e->mem, &ops, p->n, p->site, p->me, rounds) != 0) {
+        ftm_mem_free(&e->mem, v, v->size);
+        return NULL;
+    }
+    v->place = p;
+    ftm_list_add(&p->votes, &v->link);
+    for (i = 0; i < p->n; i++)
+        if (e->procs[p->member[i].proc]->state == FTM_PROC_FAILED)
+            ftm_agree_failed(v->agree, i);
+    return v;
+}
+
+static struct ftm_vote *vote_find(const struct vote_place *p, enum ftm_vote_kind kind, uint32_t number)
+{
+    struct ftm_list *link;
+
+    for (link = p->votes.prev; link != &p->votes; link = link->prev) {
+        struct ftm_vote *v = FTM_LIST_OF(link, struct ftm_vote, link);
+
+        if (v->kind == kind && v->number == number)
+            return v;
+    }
+    return NULL;
+}
+
+/* A set of the members that are marked; 0: nobody is. */
+static int vote_mark_failed(const struct ftm_vote *v, unsigned char *set)
+{
+    const struct vote_place *p = v->place;
+    int i, n = 0;
+
+    memset(set, 0, FTM_AGREE_SET(p->n));
+    for (i = 0; i < p->n; i++) {
+        if (v->engine->procs[p->member[i].proc]->state != FTM_PROC_FAILED)
+            continue;
+        set[i / 8] = (unsigned char)(set[i / 8] | 1u << i % 8);
+        n++;
+    }
+    return n;
+}
+
+static void vote_contribute(struct ftm_vote *v, const struct ftm_vote_part *part)
+{
+    const struct vote_place *p = v->place;
+    unsigned char *failed = v->out + VOTE_HEAD + ftm_agree_most(p->n), *acked = failed + FTM_AGREE_SET(p->n);
+    struct ftm_agree_value mine = { 0, 0, 0, 0, 0, NULL, NULL, NULL };
+    int i;
+
+    mine.flags = part->flags;
+    if (vote_mark_failed(v, failed) > 0 && v->kind <= FTM_VOTE_RECOVERY)
+        mine.flags &= ~(uint32_t)FTM_VOTE_WHOLE;
+    memset(acked, 0, FTM_AGREE_SET(p->n));
+    for (i = 0; part->acknowledged != NULL && p->comm != NULL && i < p->n; i++)
+        if (part->acknowledged(p->comm, p->member[i].proc))
+            acked[i / 8] = (unsigned char)(acked[i / 8] | 1u << i % 8);
+    mine.context = v->engine->contexts.next;
+    mine.generation = p->generation;
+    mine.rank = (uint32_t)p->member[p->me].rank;
+    mine.settings = part->settings;
+    mine.failed = failed;
+    mine.acknowledged = acked;
+    ftm_agree_contribute(v->agree, &mine);
+}
+
+/* The root tells those of whom it has not heard: by an agreement's message without the agreement's bytes. */
+static void vote_call(struct ftm_vote *v)
+{
+    static const unsigned char nothing[1] = { 0 };
+    int i;
+
+    if (v->called || ftm_agree_result(v->agree) != NULL || !ftm_agree_is_root(v->agree))
+        return;
+    v->called = 1;
+    for (i = 0; i < v->place->n; i++)
+        if (i != v->place->me && !ftm_agree_has_heard(v->agree, i))
+            vote_send(v, i, nothing, 0);
+}
+
+/* We say no, for a program that may never come to it; and others that may not know of this vote shall, too. */
+static void vote_go_on(struct ftm_vote *v)
+{
+    static const struct ftm_vote_part no = { 0, 0, NULL };
+    const struct vote_place *p = v->place;
+
+    if (v->kind > FTM_VOTE_COLLECTIVE)
+        return;
+    if ((p->comm == NULL || !p->comm->fault.revoked)
+        && vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(p->n)) == 0)
+        return;
+    if (!ftm_agree_has_contributed(v->agree))
+        vote_contribute(v, &no);
+    vote_call(v);
+}
+
+/* What is over long since is forgotten. */
+static void place_tidy(struct ftm *e, struct vote_place *p)
+{
+    struct ftm_list *link, *next;
+
+    for (link = p->votes.next; link != &p->votes; link = link->next) {
+        const struct ftm_vote *v = FTM_LIST_OF(link, const struct ftm_vote, link);
+
+        if (p->next[v->kind] + 1 < v->number && ftm_agree_result(v->agree) != NULL)
+            p->next[v->kind] = v->number - 1;
+    }
+    for (link = p->votes.next; link != &p->votes; link = next) {
+        struct ftm_vote *v = FTM_LIST_OF(link, struct ftm_vote, link);
+
+        next = link->next;
+        if (v->number < p->next[v->kind] && v->held == 0)
+            vote_free(e, v);
+    }
+}
+
+/* The vote, which may begin here. *over: it is forgotten. */
+static struct ftm_vote *vote_get(struct ftm *e, struct vote_place *p, enum ftm_vote_kind kind,
+                                 uint32_t number, int *over)
+{
+    struct ftm_vote *v = vote_find(p, kind, number);
+
+    *over = v == NULL && number < p->next[kind];
+    return v != NULL || *over ? v : vote_new(e, p, kind, number);
+}
+
+static struct ftm_vote *vote_start(struct ftm *e, struct vote_place *p, enum ftm_vote_kind kind,
+                                   uint32_t number, const struct ftm_vote_part *part)
+{
+    struct ftm_vote *v;
+    int over;
+
+    if (p == NULL)
+        return NULL;
+    v = vote_get(e, p, kind, number, &over);
+    if (over)
+        v = vote_alloc(e, kind, number, 0);
+    if (v == NULL)
+        return NULL;
+    v->held++;
+    if (over)
+        return v;
+    vote_contribute(v, part); /* the first time */
+    vote_go_on(v);
+    place_tidy(e, p);
+    return v;
+}
+
+struct ftm_vote *ftm_vote_start(struct ftm *e, struct ftm_comm *comm, enum ftm_vote_kind kind,
+                                uint32_t number, const struct ftm_vote_part *part)
+{
+    return vote_start(e, place_of(e, comm), kind, number, part);
+}
+
+struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t generation,
+                                   enum ftm_vote_kind kind, uint32_t number,
+                                   const struct ftm_vote_part *part)
+{
+    return vote_start(e, place_find(e, context, generation), kind, number, part);
+}
+
+void ftm_vote_release(struct ftm *e, struct ftm_vote *v)
+{
+    if (v != NULL && --v->held == 0 && v->place == NULL)
+        vote_free(e, v);
+}
+
+/* ---- What became of it ------------------------------------------------------------------------------- */
+
+int ftm_vote_done(void *arg)
+{
+    const struct ftm_vote *v = arg;
+    const struct ftm_agree_value *value = ftm_vote_value(v);
+    int i;
+
+    for (i = 0; value != NULL && i < v->place->n; i++)
+        if (FTM_AGREE_HAS(value->failed, i)
+            && v->engine->procs[v->place->member[i].proc]->state != FTM_PROC_FAILED && i != v->place->me)
+            return 0;
+    return value != NULL || v->place == NULL;
+}
+
+const struct ftm_agree_value *ftm_vote_value(const struct ftm_vote *v)
+{
+    return v->place != NULL ? ftm_agree_result(v->agree) : NULL;
+}
+
+/* Who failed without a word counts, too. */
+uint32_t ftm_vote_flags(const struct ftm_vote *v)
+{
+    const struct ftm_agree_value *value = ftm_vote_value(v);
+    uint32_t flags = value != NULL ? value->flags : 0;
+    int i;
+
+    for (i = 0; value != NULL && v->kind <= FTM_VOTE_RECOVERY && i < v->place->n; i++)
+        if (FTM_AGREE_HAS(value->failed, i))
+            flags &= ~(uint32_t)FTM_VOTE_WHOLE;
+    return flags;
+}
+
+uint32_t ftm_vote_context(const struct ftm_vote *v)
+{
+    return v->place != NULL ? ftm_vote_value(v)->context : v->engine->contexts.next;
+}
+
+int ftm_vote_members(const struct ftm_vote *v)
+{
+    return v->place != NULL ? v->place->n : 0;
+}
+
+int ftm_vote_member(const struct ftm_vote *v, int i)
+{
+    return v->place->member[i].proc;
+}
+
+int ftm_vote_says_failed(const struct ftm_vote *v, int proc)
+{
+    int i = v->place != NULL ? place_member(v->place, proc) : -1;
+
+    return i >= 0 && FTM_AGREE_HAS(ftm_vote_value(v)->failed, i);
+}
+
+int ftm_vote_waits_for(const struct ftm_vote *v)
+{
+    int i = v->place != NULL ? ftm_agree_waits_for(v->agree) : -1;
+
+    return i >= 0 ? v->place->member[i].proc : -1;
+}
+
+/* ---- What is heard ----------------------------------------------------------------------------------- */
+
+void ftm_vote_failed(struct ftm *e, int proc)
+{
+    struct ftm_list *at, *link;
+
+    for (at = e->votes.places.next; at != &e->votes.places; at = at->next) {
+        struct vote_place *p = FTM_LIST_OF(at, struct vote_place, link);
+        int member = place_member(p, proc);
+
+        for (link = p->votes.next; member >= 0 && link != &p->votes; link = link->next) {
+            struct ftm_vote *v = FTM_LIST_OF(link, struct ftm_vote, link);
+
+            ftm_agree_failed(v->agree, member);
+            vote_go_on(v);
+        }
+        place_tidy(e, p);
+    }
+}
+
+void ftm_vote_revoked(struct ftm *e, struct ftm_comm *comm)
+{
+    struct vote_place *p = place_find(e, comm->context, comm->generation);
+    struct ftm_list *link;
+
+    for (link = p != NULL ? p->votes.next : NULL; link != NULL && link != &p->votes; link = link->next)
+        vote_go_on(FTM_LIST_OF(link, struct ftm_vote, link));
+}
+
+/* The place of a message. NULL and *early: it is not here yet; or it is over. */
+static struct vote_place *place_heard(struct ftm *e, uint32_t context, uint32_t generation, int *early)
+{
+    struct vote_place *p = place_find(e, context, generation);
+    struct ftm_match *m = ftm_match_find(e, context);
+
+    *early = 0;
+    if (p != NULL)
+        return p;
+    if (m == NULL)
+        *early = !ftm_match_is_over(e, context);
+    else if (generation == m->comm->generation)
+        return place_of(e, m->comm);
+    else
+        *early = generation > m->comm->generation;
+    return NULL;
+}
+
+int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm **called)
+{
+    const unsigned char *bytes = a->data;
+    enum ftm_vote_kind kind = (enum ftm_vote_kind)FTM_FLAGS(a->tag);
+    int early, member, over;
+    struct vote_place *p;
+    struct ftm_vote *v;
+    uint32_t generation;
+
+    *called = NULL;
+    if (a->size < VOTE_HEAD || kind < FTM_VOTE_CREATE || kind >= FTM_VOTE_KINDS)
+        return -1;
+    generation = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16
+                 | (uint32_t)bytes[3] << 24;
+    p = place_heard(e, FTM_CONTEXT(a->tag), generation, &early);
+    if (p == NULL)
+        return early;
+    member = place_member(p, a->proc->index);
+    if (member < 0)
+        return -1;
+    v = vote_get(e, p, kind, FTM_TAG(a->tag), &over);
+    if (v == NULL && !over)
+        ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
+    if (v == NULL)
+        return 0;
+    if (a->size > VOTE_HEAD
+        && ftm_agree_arrived(v->agree, member, bytes + VOTE_HEAD, a->size - VOTE_HEAD) != 0)
+        return -1;
+    if (kind == FTM_VOTE_RECOVERY && !ftm_agree_has_contributed(v->agree))
+        *called = p->comm;
+    vote_go_on(v);
+    place_tidy(e, p);
+    return 0;
+}
