@@ -66,8 +66,8 @@ cites() {
     )
 }
 
-# Lines "number<TAB>what": what shows that the tests of a promise bite. mutants/once.tsv has mutants, each asked
-# again by `make test`; bites.tsv has the rest: seeds, models, scenarios that failed without the code.
+# Lines "number<TAB>what": what shows that the tests of a promise bite. mutants/once.tsv has mutants, each
+# asked again by `make test`; bites.tsv has the rest: seeds, models, scenarios that failed without the code.
 bites() {
     (
         cd "$1/test" || exit 1
@@ -96,11 +96,12 @@ page() { # of the tree that stands in the directory $1
             print "# What Phoenix promises, and which tests show it\n"
             wrap("`test/promises.sh` writes this page from [promises.tsv](promises.tsv) and from the " \
                 "tests, which cite promises by number. `test/promises.sh --check`, a part of " \
-                "`make test`, fails when the page is stale, and when no test cites a promise that is kept. A " \
-                "promise with the tag [extras] belongs to extras/, one with the tag [later] is not asked for " \
-                "yet, and one with the tag [open] is not kept yet, or no test names it. All others are of the " \
-                "core. Behind *without* stands what was taken out or changed, and then the tests failed: " \
-                "functions of src/ are those of [mutants/once.tsv](mutants/once.tsv), which `make test` asks " \
+                "`make test`, fails when the page is stale, and when no test cites a promise that is " \
+                "kept. A promise with the tag [extras] belongs to extras/, one with the tag [later] is " \
+                "not asked for yet, and one with the tag [open] is not kept yet, or no test names it. " \
+                "All others are of the core. Behind *without* stands what was taken out or changed, and " \
+                "then the tests failed: functions of src/ are those of " \
+                "[mutants/once.tsv](mutants/once.tsv), which `make test` asks " \
                 "again; the rest is from [bites.tsv](bites.tsv).")
         }
         FILENAME == cites {
@@ -120,8 +121,8 @@ page() { # of the tree that stands in the directory $1
             wrap(text, substr("     ", 1, length($1) + 2))
         }
         END {
-            printf "\nOf %d promises %d are kept. Tests cite %d, and of %d it is written down what was taken out " \
-                "and made them fail.\n", all, kept, shown, bitten
+            printf "\nOf %d promises %d are kept. Tests cite %d, and of %d it is written down what was " \
+                "taken out and made them fail.\n", all, kept, shown, bitten
         }
     ' "$scratch/cites" "$scratch/bites" "$1/test/promises.tsv"
 }
@@ -155,7 +156,9 @@ uncited() {
     cites "$1" > "$scratch/cites"
     awk -F '\t' -v cites="$scratch/cites" '
         FILENAME == cites { seen[$1] = 1; next }
-        !/^#/ && ($2 == "core" || $2 == "extras") && !($1 in seen) { print $1 ". " $3 }' "$scratch/cites" "$1/test/promises.tsv"
+        !/^#/ && ($2 == "core" || $2 == "extras") && !($1 in seen) {
+            print $1 ". " $3
+        }' "$scratch/cites" "$1/test/promises.tsv"
 }
 
 # ---- Would it notice? ----------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 #
 # Works through stages; a failure stops nothing and the last line tells: "N passed, M failed", with the
 # number of skips behind it if there are any. What is counted are TAP lines ("ok", "not ok") of all jobs.
-# --check is `make check`, about a minute: phoenix.c by one compiler, and the unit tests of src/, not sanitized.
-# PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only 'build*gcc'.
-# From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT (120 seconds for
-# each program), V=1 (show the output of what passes, too).
+# --check is `make check`, about a minute: phoenix.c by one compiler, and the unit tests of src/, not
+# sanitized. PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only
+# 'build*gcc'. From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT
+# (120 seconds for each program), V=1 (show the output of what passes, too).
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1

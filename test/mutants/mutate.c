@@ -1,16 +1,17 @@
 /* mutate.c - lists mutants: ways in which one line of a source may be wrong; usage: mutate SEED FILE... */
 
 /* A mutant changes one line: a comparison becomes another, a condition is negated, "and" becomes "or", a
- * statement is dropped, a constant is halved or doubled, a function returns early. Of each line that has any, one
- * is chosen by a hash of the seed and of what the line says, and the lines come in the order of another such
- * hash: so the choice depends on the seed and the text alone, and a change elsewhere moves nothing. One line of
- * output for each, tab-separated:
+ * statement is dropped, a constant is halved or doubled, a function returns early. Of each line that has
+ * any, one is chosen by a hash of the seed and of what the line says, and the lines come in the order of
+ * another such hash: so the choice depends on the seed and the text alone, and a change elsewhere moves
+ * nothing. One line of output for each, tab-separated:
  *
  *      file  line  function  kind  old text  new text
  *
- * The texts have no white space at their ends. A function has "#2" behind its name where that text stands in it
- * for the second time; at file scope, where only constants are changed, it is "-". The sources are those of
- * src/, whose style is known: functions begin and end in the first column, and so do their braces. */
+ * The texts have no white space at their ends. A function has "#2" behind its name where that text stands
+ * in it for the second time; at file scope, where only constants are changed, it is "-". The sources are
+ * those of src/, whose style is known: functions begin and end in the first column, and so do their braces.
+ * */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -139,7 +140,8 @@ static void name_place(struct mutant *m, const struct source *s)
         snprintf(m->function, sizeof m->function, "%s#%d", s->function, times + 1);
 }
 
-/* Length characters at `at` of this line become `with`; the mutant of the line is the one with the least hash. */
+/* Length characters at `at` of this line become `with`; the mutant of the line is the one with the least
+ * hash. */
 static void change(const struct source *s, const char *kind, size_t at, size_t length, const char *with)
 {
     static struct mutant m;

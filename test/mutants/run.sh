@@ -1,22 +1,22 @@
 #!/bin/sh
 # run.sh - changes one line of a brain at a time and asks whether any test notices. usage: test/mutants/run.sh
 #
-#     make mutants SEED=1 COUNT=1000    # the first thousand mutants of seed 1; goes on where it was ended
-#     make mutants ONLY=route STAGES=room   # files of that name; the room's tests alone (room, sane, node, sim)
+#     make mutants SEED=1 COUNT=1000    # the first thousand of seed 1; goes on where it was ended
+#     make mutants ONLY=route STAGES=room   # files of that name; of room, sane, node, sim that alone
 #     make mutants AGAIN=1              # those that survived are asked once more, after new tests
 #     test/mutants/run.sh table         # what was found so far
 #     test/mutants/run.sh once          # a part of make test: those of once.tsv, each by one test
 #
-# mutate.c lists the mutants in the order of a hash of SEED and of the text. Each is built by tcc, or cc -O0, in
-# a hundredth of a second. What does not build, or gives the same object, does not count. Then tests.tsv says who
-# is asked: the room's unit tests, these under sanitizers, whole nodes, short runs of the simulator, until one
-# fails, dies, or takes several times as long as without the mutant. Tests of whole nodes use the clock, so one that fails is asked
-# twice. What survives is compiled by cc -O2, too: it does not count either if that is the same object.
-# equal.tsv has those that no test can tell, with the reason.
+# mutate.c lists the mutants in the order of a hash of SEED and of the text. Each is built by tcc, or cc
+# -O0, in a hundredth of a second. What does not build, or gives the same object, does not count. Then
+# tests.tsv says who is asked: the room's unit tests, these under sanitizers, whole nodes, short runs of the
+# simulator, until one fails, dies, or takes several times as long as without the mutant. Tests of whole
+# nodes use the clock, so one that fails is asked twice. What survives is compiled by cc -O2, too: it does
+# not count either if that is the same object. equal.tsv has those that no test can tell, with the reason.
 #
-# From the environment: SEED (1), COUNT (100), ONLY (route names post detect dial wire base and the brains of the
-# node), JOBS (2), CC. All is kept in build/mutants; FRESH=1 forgets what was found. Results are those of the
-# sources and tests as they were then.
+# From the environment: SEED (1), COUNT (100), ONLY (route names post detect dial wire base and the brains
+# of the node), JOBS (2), CC. All is kept in build/mutants; FRESH=1 forgets what was found. Results are
+# those of the sources and tests as they were then.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -25,8 +25,8 @@ dir=build/mutants
 cc=${CC:-cc}
 seed=${SEED:-1}
 count=${COUNT:-100}
-only=${ONLY:-'/route/ /names/ /post/ /detect/ /dial/ /wire/ /base/ node/keys node/samehost node/addr node/suspect
-    node/handover node/trace'}
+only=${ONLY:-'/route/ /names/ /post/ /detect/ /dial/ /wire/ /base/ node/keys node/samehost node/addr
+    node/suspect node/handover node/trace'}
 stages=${STAGES:-room sane node sim}
 sane="$cc -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 flags='-std=c99 -DPHX_DEBUG -I. -Isrc'
@@ -121,7 +121,8 @@ prepare() {
         case $stage in
         sim) measure "$name" $dir/clean/sim $dir/clean/sim $(scenario "$name") ;;
         sane) build_test $dir/sane "$sane" "$name" || die "$name does not build with sanitizers" ;;
-        *) build_test $dir "$cc -O1" "$name" && link_test $dir "$name" "$dir/$name" || die "$name does not build"
+        *) build_test $dir "$cc -O1" "$name" && link_test $dir "$name" "$dir/$name" \
+                || die "$name does not build"
             measure "$name" "$dir/$name.test.o" "$dir/$name" ;;
         esac < /dev/null
     done < $dir/needed
@@ -131,7 +132,8 @@ asks() { case " $stages " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 # ---- One mutant ----------------------------------------------------------------------------------------
 
-# Line $2 of file $1, whose text is $3, becomes $4; a file of src/ begins in phoenix.c four lines after its head.
+# Line $2 of file $1, whose text is $3, becomes $4; a file of src/ begins in phoenix.c four lines after its
+# head.
 mutate() {
     OLD=$3 NEW=$4 awk -v file="$1" -v line="$2" '
         BEGIN { at = FILENAME }
@@ -311,12 +313,12 @@ table() {
         END {
             for (i = 1; i <= lefts; i++) print "survived " left[i]
             order[++rooms] = "all"
-            printf "\n%-8s %7s %7s (%5s %5s %5s %5s) %6s %9s %8s\n", "room", "mutants", "killed", "room", "sane",
-                "node", "sim", "equal", "survived", "% killed"
+            printf "\n%-8s %7s %7s (%5s %5s %5s %5s) %6s %9s %8s\n", "room", "mutants", "killed", "room",
+                "sane", "node", "sim", "equal", "survived", "% killed"
             for (i = 1; i <= rooms; i++) {
                 r = order[i]
-                printf "%-8s %7d %7d (%5d %5d %5d %5d) %6d %9d %8.1f\n", r, all[r], n[r, "killed"], n[r, "room"],
-                    n[r, "sane"], n[r, "node"], n[r, "sim"], n[r, "equal"], n[r, "survived"],
+                printf "%-8s %7d %7d (%5d %5d %5d %5d) %6d %9d %8.1f\n", r, all[r], n[r, "killed"],
+                    n[r, "room"], n[r, "sane"], n[r, "node"], n[r, "sim"], n[r, "equal"], n[r, "survived"],
                     100 * (n[r, "killed"] + n[r, "equal"]) / all[r]
             }
         }'
@@ -360,9 +362,10 @@ once_one() { # file, function, old, new, test, directory
 
 once_worker() { # number, of how many: each so manieth of the list
     mkdir -p "$dir/once/$1"
-    grep -v '^#' "$list" | awk -v n="$1" -v of="$2" 'NR % of == n' | while IFS=$tab read -r file where old new test promise; do
+    grep -v '^#' "$list" | awk -v n="$1" -v of="$2" 'NR % of == n' > "$dir/once/$1/list"
+    while IFS=$tab read -r file where old new test promise; do
         once_one "$file" "$where" "$old" "$new" "$test" "$dir/once/$1" < /dev/null
-    done
+    done < "$dir/once/$1/list"
 }
 
 # A test of whole nodes that waits for what a mutant does not do costs time and no work: so many at once.
@@ -381,6 +384,11 @@ once() {
 case ${1-} in
 '') many ;;
 table) table ;;
-once) once 2> /dev/null | awk '{ print } /^(not )?ok/ { n++ } /^not ok/ { bad = 1 } END { print "1.." n + 0; exit bad }' ;;
+once)
+    once 2> /dev/null | awk '
+        { print }
+        /^(not )?ok/ { n++ }
+        /^not ok/ { bad = 1 }
+        END { print "1.." n + 0; exit bad }' ;;
 *) echo 'usage: test/mutants/run.sh [once | table]' >&2; exit 2 ;;
 esac

@@ -255,9 +255,9 @@ static void test_explain(void)
     finish_all(n, 3);
 }
 
-static const char *const explain_keys[] = { "id", "state", "since", "incarnation", "hops", "next", "label", "names",
-    "names-more", "link", "heard", "promised", "watched-here", "watches-us", "link-lost", "accused", "address",
-    "seen-by", "hub", NULL };
+static const char *const explain_keys[] = { "id", "state", "since", "incarnation", "hops", "next", "label",
+    "names", "names-more", "link", "heard", "promised", "watched-here", "watches-us", "link-lost", "accused",
+    "address", "seen-by", "hub", NULL };
 
 /* Which of the keys of phoenix.h have been said by now; -1: there was another one. */
 static long explain_seen(const struct node *at, const struct node *of, long seen)

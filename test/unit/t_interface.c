@@ -390,8 +390,9 @@ static const struct phx_os host_os = {
 
 static void test_host_world(void)
 {
-    /* Promise 6. Goal: phx_new that fails leaves the host's world to the host, and stats.os_calls counts the calls that
-     * were made. Method: a world that counts, with each allocation failing in turn; then a few calls. */
+    /* Promise 6. Goal: phx_new that fails leaves the host's world to the host, and stats.os_calls counts
+     * the calls that were made. Method: a world that counts, with each allocation failing in turn; then a
+     * few calls. */
     struct test_heap heap;
     struct phx_alloc alloc = { test_alloc, &heap };
     struct phx_config c;

@@ -190,8 +190,9 @@ static void test_mail_leaves_room(void)
     ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
 }
 
-/* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most and PHX__MEM_SPARES of
- * them; they are counted as large, and make room when there is no other. Method: each count after each step. */
+/* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most and
+ * PHX__MEM_SPARES of them; they are counted as large, and make room when there is no other. Method: each
+ * count after each step. */
 static void test_large(void)
 {
     struct test_heap heap = { 0 };
@@ -212,7 +213,7 @@ static void test_large(void)
     phx__mem_put_large(&m, b, 200000);
     ok(m.used == 131072 + 212992 && m.large == m.used && m.spare_bytes == m.used, "both are kept");
     c = phx__mem_get_large(&m, 210000);
-    ok(c == b && m.spare_bytes == 131072 && m.used == 131072 + 212992, "what is as large when rounded is used");
+    ok(c == b && m.spare_bytes == 131072 && m.used == 131072 + 212992, "what is rounded alike is used");
     b = phx__mem_get_large(&m, 131072);
     ok(b == a && m.spare_bytes == 0 && m.spare_uses > 0, "so is the other");
     a = phx__mem_get_large(&m, 300000);
@@ -221,7 +222,7 @@ static void test_large(void)
     phx__mem_put_large(&m, b, 131072);
     phx__mem_put_large(&m, c, 200000);
     phx__mem_drop_spares(&m, UINT64_MAX);
-    ok(m.used == 0 && m.large == 0 && m.spare_bytes == 0 && test_heap_is_clean(&heap), "all can be given back");
+    ok(m.used == 0 && m.large == 0 && m.spare_bytes == 0 && test_heap_is_clean(&heap), "all goes back");
     m.limit = 1 << 20;
     a = phx__mem_get_large(&m, 524288);
     phx__mem_put_large(&m, a, 524288);
@@ -240,7 +241,8 @@ static void test_large(void)
     ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
 }
 
-/* Goal: an array of more than 256 items gives back more than an eighth that is idle, and keeps what is in it. */
+/* Goal: an array of more than 256 items gives back more than an eighth that is idle, and keeps what is in
+ * it. */
 static void test_fit(void)
 {
     struct test_heap heap = { 0 };
@@ -271,7 +273,8 @@ static void test_fit(void)
     ok(test_heap_is_clean(&heap), "clean at the end");
 }
 
-/* Goal: a ring doubles when more are to come than there is room for, and not before; its first is then at 0. */
+/* Goal: a ring doubles when more are to come than there is room for, and not before; its first is then at
+ * 0. */
 static void test_ring(void)
 {
     struct test_heap heap = { 0 };
@@ -280,12 +283,13 @@ static void test_ring(void)
     uint32_t *ring = NULL, first = 0, capacity = 0, k, bad = 0;
 
     phx__mem_init(&m, &alloc, 0);
-    ok(phx__mem_grow_ring(&m, &ring, &first, 0, &capacity, 8, sizeof *ring) == 0 && capacity == 8, "eight at first");
+    ok(phx__mem_grow_ring(&m, &ring, &first, 0, &capacity, 8, sizeof *ring) == 0 && capacity == 8,
+       "eight at first");
     for (k = 0; k < 8; k++)
         ring[(k + 5) % 8] = k;
     first = 5;
-    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, 8, sizeof *ring) == 0 && capacity == 16 && first == 0,
-       "8 and 8 are 16");
+    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, 8, sizeof *ring) == 0 && capacity == 16
+           && first == 0, "8 and 8 are 16");
     for (k = 0; k < 8; k++)
         bad += ring[k] != k;
     ok(bad == 0, "in order");

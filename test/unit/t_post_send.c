@@ -219,9 +219,9 @@ static void test_window(void)
     ok(world_free(w), "no byte leaked");
 }
 
-/* Goal: the window is not exceeded by a message, nor by a byte, promise 63. Method: messages that take 8,192 bytes
- * each, so that 32 fill the sender's window exactly; and ten frames of 5,088 for a target that allows exactly
- * these, or a byte less. */
+/* Goal: the window is not exceeded by a message, nor by a byte, promise 63. Method: messages that take
+ * 8,192 bytes each, so that 32 fill the sender's window exactly; and ten frames of 5,088 for a target that
+ * allows exactly these, or a byte less. */
 static void test_window_is_exact(void)
 {
     struct world *w = world_new(1, NULL);

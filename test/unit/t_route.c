@@ -473,15 +473,16 @@ static void test_no_room(void)
     check(world_free(w), "no room: freed");
 }
 
-/* Goal: where one change follows another, neighbours are told at growing intervals: 1 ms and 50 us for each known
- * node, 20 ms at most, promise 28. Method: a change and a flush each millisecond, as if so many were known. */
+/* Goal: where one change follows another, neighbours are told at growing intervals: 1 ms and 50 us for each
+ * known node, 20 ms at most, promise 28. Method: a change and a flush each millisecond, as if so many were
+ * known. */
 static void test_pace(void)
 {
     static const struct { uint32_t known; uint64_t most; } rows[] = { { 100, 6000 }, { 379, 19950 },
         { 380, 20000 }, { 1000, 20000 }, { 100000, 20000 } };
     struct world *w = &world;
     struct host *h = &w->host[0];
-    uint64_t longest, told;
+    uint64_t longest, told, gap;
     uint32_t i, k, seq, times, known;
     char change[40];
 
@@ -499,13 +500,15 @@ static void test_pace(void)
             told = h->route.pace.told_at;
             phx__route_advert_flush(&h->route, w->now);
             if (h->route.pace.told_at != told && k > 0) {
-                longest = h->route.pace.told_at - told > longest && k > 5 ? h->route.pace.told_at - told : longest;
+                gap = h->route.pace.told_at - told;
+                longest = gap > longest && k > 5 ? gap : longest;
                 times++;
             }
             h->route.known = known;
             w->now += 50;
         }
-        ok(h->route.pace.gap == rows[i].most, "%u are known: %d us at most", rows[i].known, (int)h->route.pace.gap);
+        ok(h->route.pace.gap == rows[i].most, "%u are known: %d us at most", rows[i].known,
+           (int)h->route.pace.gap);
         ok(times > 2 && longest <= rows[i].most, "and %d it was, told %u times", (int)longest, times);
         check(world_free(w), "freed");
     }

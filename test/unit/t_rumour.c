@@ -1,9 +1,10 @@
 /* t_rumour.c - what one whole node says and believes of who is silent, seen by a peer that speaks by hand.
  *
- * Goal: the rules of detect/ and node/suspect.c, which their own tests show, hold on a node: that all is wired.
- * Method: n[0], the honest n[1], and a raw peer (raw.h) that is linked with n[0] and says that a node x is
- * behind it. What n[0] answers is read frame by frame. The hosts' clock is moved on by hand, in steps too short
- * to be a stall, so that nothing here waits for real seconds, and a slow machine changes nothing. */
+ * Goal: the rules of detect/ and node/suspect.c, which their own tests show, hold on a node: that all is
+ * wired. Method: n[0], the honest n[1], and a raw peer (raw.h) that is linked with n[0] and says that a
+ * node x is behind it. What n[0] answers is read frame by frame. The hosts' clock is moved on by hand, in
+ * steps too short to be a stall, so that nothing here waits for real seconds, and a slow machine changes
+ * nothing. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -66,8 +67,8 @@ static void say_beat(int flags, uint32_t next_ms, uint64_t digest)
     raw_send();
 }
 
-/* That node is at this distance from the peer, with this number and a card of that version: `what` is 'a' if it
- * has the address, 'n' if it holds the name 77, and else neither. */
+/* That node is at this distance from the peer, with this number and a card of that version: `what` is 'a'
+ * if it has the address, 'n' if it holds the name 77, and else neither. */
 static void say_entry(const struct phx_id *id, uint32_t seq, int hop_count, int what,
                       const struct phx_address *address)
 {
@@ -196,9 +197,9 @@ static void test_refutes(void)
     end_scene();
 }
 
-/* Goal: a rumour makes a node suspect at all, and a fresh number of it ends that, promise 50. Method: the peer
- * accuses x, and then has a number of x above the rumour's; the clock stands meanwhile, so that no other rule can
- * have ended the suspicion. */
+/* Goal: a rumour makes a node suspect at all, and a fresh number of it ends that, promise 50. Method: the
+ * peer accuses x, and then has a number of x above the rumour's; the clock stands meanwhile, so that no
+ * other rule can have ended the suspicion. */
 static void test_fresh_number(void)
 {
     begin_scene();
@@ -289,7 +290,8 @@ static void test_busy(void)
 /* ---- Signs of life ------------------------------------------------------------------------------------- */
 
 /* Goal: bytes are a sign of life, also in the midst of a frame, promise 46. Method: the peer has promised a
- * frame within a tenth of a second; it sends an UPDATE of which each part comes after 4 s, and then no more. */
+ * frame within a tenth of a second; it sends an UPDATE of which each part comes after 4 s, and then no
+ * more. */
 static void test_parts(void)
 {
     int i;
@@ -317,7 +319,8 @@ static void test_parts(void)
 }
 
 /* Goal: what a node sends is its heartbeat, promise 46, and what it has heard no answer to is asked about.
- * Method: messages each tenth of a second for a minute; then, to the peer, which holds a name and says nothing. */
+ * Method: messages each tenth of a second for a minute; then, to the peer, which holds a name and says
+ * nothing. */
 static void test_traffic(void)
 {
     uint64_t before, i;
@@ -392,8 +395,8 @@ static void test_set(void)
     host_ahead = 0;
 }
 
-/* Goal: a digest that goes on differing makes a node tell what it knows, promise 27. Method: the peer says the
- * one that it hears, for half a minute; and then one that nobody has. */
+/* Goal: a digest that goes on differing makes a node tell what it knows, promise 27. Method: the peer says
+ * the one that it hears, for half a minute; and then one that nobody has. */
 static void test_digest(void)
 {
     uint64_t digest = 0;
@@ -421,8 +424,8 @@ static void test_digest(void)
 
 /* ---- Who answers --------------------------------------------------------------------------------------- */
 
-/* Goal: who dials one node and finds another has no link with it, and says so, promise 7. Method: x is said to
- * be where n[2] listens, which n[0] does not know. */
+/* Goal: who dials one node and finds another has no link with it, and says so, promise 7. Method: x is said
+ * to be where n[2] listens, which n[0] does not know. */
 static void test_another(void)
 {
     struct phx_address a;

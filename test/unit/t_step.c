@@ -1,8 +1,9 @@
 /* t_step.c - what one step may do: connections taken, links looked at, bytes read and written.
  *
  * Goal: phx_step does bounded work and returns 1 if there is more, promise 119, and in the end all is done.
- * Method: two nodes in a world of this file, whose pipes take any amount at once, so that nothing but the node
- * itself sets a bound; strangers whose connections wait, and whose bytes do. Each bound is met exactly. */
+ * Method: two nodes in a world of this file, whose pipes take any amount at once, so that nothing but the
+ * node itself sets a bound; strangers whose connections wait, and whose bytes do. Each bound is met
+ * exactly. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
@@ -348,7 +349,7 @@ static void test_ready(void)
     now += 1000;
     i = step(0);
     first = sides[0].reads;
-    ok(i == 1 && first > 100 && first <= 128, "of 200 links with a byte %ld are read in a step, and it says so",
+    ok(i == 1 && first > 100 && first <= 128, "of 200 links with a byte %ld are read in a step: 1",
        first);
     ok(sides[0].asked_most == 128, "the world is asked for 128 at once");
     step(0);
@@ -376,7 +377,7 @@ static void test_bytes(void)
        "a link writes 1 MiB in a step, and ends what it is at: %zu, and there is more", written);
     more_in = step(0);
     read = sides[0].received;
-    ok(more_in == 1 && read > 128 * KIB && read <= 256 * KIB, "it reads 256 KiB at most: %zu, and there is more",
+    ok(more_in == 1 && read > 128 * KIB && read <= 256 * KIB, "it reads 256 KiB at most: %zu, and says so",
        read);
     rest();
     ok(sides[0].messages == 1, "all of it comes");

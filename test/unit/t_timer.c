@@ -209,8 +209,8 @@ static void test_failure(void)
     ok(bad == 0 && fail_from > 10, "%d allocations failed in turn", (int)fail_from - 2);
 }
 
-/* Goal: what dropped timers took is given back, and the rest keep their handles and times. Method: 1,000 timers,
- * of which a few among the first 100 stay. */
+/* Goal: what dropped timers took is given back, and the rest keep their handles and times. Method: 1,000
+ * timers, of which a few among the first 100 stay. */
 static void test_fit(void)
 {
     struct phx__mem mem;
