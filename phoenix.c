@@ -208,6 +208,8 @@ PHX_PRIVATE int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value);
 /* UINT32_MAX if absent. */
 PHX_PRIVATE uint32_t phx__map_get(const struct phx__map *m, uint64_t key);
 PHX_PRIVATE void phx__map_del(struct phx__map *m, uint64_t key);
+/* Gives memory back if there is room for far more than it holds. */
+PHX_PRIVATE void phx__map_fit(struct phx__map *m);
 /* A good mix of 64 bits (finaliser of MurmurHash3, public domain constants). */
 PHX_PRIVATE uint64_t phx__map_mix(uint64_t x);
 
@@ -365,6 +367,9 @@ PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
 /* The last drop frees, or calls release. b may be NULL. */
 PHX_PRIVATE void phx__buf_block_drop(struct phx__block *b);
+/* If the host lent this buffer with this arg: the block holds a copy from now on, and release is not called.
+ * 1, 0 (it is another block; b may be NULL), or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg);
 
 /* Where bytes go that have not all come yet: `size` bytes from `at` on in a block that is held. block NULL:
  * there is no such place. The block's `used` says how much of it has been received. */
@@ -399,6 +404,9 @@ PHX_PRIVATE int phx__buf_slices_push(struct phx__slices *q, struct phx__block *b
 PHX_PRIVATE int phx__buf_slices_reserve(struct phx__slices *q, uint32_t more);
 /* The first slices as an iovec: how many were filled. */
 PHX_PRIVATE int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capacity);
+/* Of that buffer (NULL: of all that the host lent) the queue keeps copies, of what is in it. If nobody else
+ * holds the buffer it is over without release; of NULL it is released. 1: some, 0: none, or PHX_ENOMEM. */
+PHX_PRIVATE int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg);
 /* Takes size bytes off the front; size <= bytes. */
 PHX_PRIVATE void phx__buf_slices_take(struct phx__slices *q, size_t size);
 
@@ -419,13 +427,13 @@ PHX_PRIVATE int phx__id_compare(const struct phx_id *a, const struct phx_id *b);
 PHX_PRIVATE uint64_t phx__id_hash(const struct phx_id *id);
 
 /* All ids a node knows, each with a small index. An index is used again only after phx__id_drop, which step.c
- * calls once every room has forgotten the node. */
+ * calls once every room has forgotten the node. That of a node which phx_fail named is never dropped. */
+enum phx__id_use { PHX__ID_FREE, PHX__ID_USED, PHX__ID_FAILING, PHX__ID_FAILED };
 struct phx__ids {
     struct phx__mem *mem;
     struct phx_id *at;
-    uint8_t *used;
-    struct phx__id_slot *slots; /* a hash of the indices; its size is 0 or a power of two */
-    uint32_t slot_capacity;
+    uint8_t *used; /* enum phx__id_use; FAILING: not all rooms have seen it */
+    struct phx__map places; /* phx__id_hash -> index */
     uint32_t count;        /* ids in use */
     uint32_t size;         /* indices 0..size-1 have been given out */
     uint32_t capacity, used_capacity;
@@ -435,8 +443,6 @@ PHX_PRIVATE void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32
 PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
-/* Whose phx__id_hash this is, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash);
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
 PHX_PRIVATE int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index);
 PHX_PRIVATE void phx__id_drop(struct phx__ids *ids, uint32_t index);
@@ -1461,8 +1467,6 @@ PHX_PRIVATE int phx__link_events(const struct phx__link *l);
 PHX_PRIVATE int phx__link_read(struct phx__link_set *s, struct phx__link *l);
 /* The block in which these bytes of a frame stand, to be held beyond it; NULL: they have to be copied. */
 PHX_PRIVATE struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw);
-/* Its timer has set off a link that is up: 1 if it was only resting and is read again. */
-PHX_PRIVATE int phx__link_rested(struct phx__link *l);
 
 #endif
 
@@ -1806,6 +1810,8 @@ PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
+/* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
 PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
@@ -2011,13 +2017,6 @@ struct phx__detect_ops {
     void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
     void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
-/* What the last accusation of a node rests upon. */
-enum phx__detect_ground {
-    PHX__GROUND_NONE,    /* there was no accusation */
-    PHX__GROUND_SILENCE, /* our own link was silent */
-    PHX__GROUND_RUMOUR,  /* the accuser said so */
-    PHX__GROUND_ROUTE    /* routing lost the last route */
-};
 /* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
 struct phx__detect_link {
     uint8_t monitor;  /* the peer is a monitor of ours */
@@ -2038,14 +2037,12 @@ struct phx__detect_link {
 };
 struct phx__detect_node {
     uint64_t since; /* of state */
-    uint64_t accused_at;
     uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
-    uint32_t accuser; /* node, for PHX__GROUND_RUMOUR */
-    uint32_t link;    /* index of its link + 1; 0: none */
+    uint32_t accused_ms; /* when it was last accused, in milliseconds that come round; 0: never */
+    uint32_t accuser; /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
     uint32_t fail_timer; /* handle + 1; 0: none */
+    uint16_t link;       /* index of its link + 1, of 65,535 at most; 0: none */
     uint8_t state;       /* enum phx_state; 0: not known */
-    uint8_t ground;      /* enum phx__detect_ground */
-    uint8_t probed;      /* the second probe was sent */
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
 };
 struct phx__detect {
@@ -2102,7 +2099,8 @@ PHX_PRIVATE void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t 
 PHX_PRIVATE int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now);
 /* A sign of life that did not come over an own link. */
 PHX_PRIVATE void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now);
-/* Whether there is a route to node. left: its card says that it left. PHX_ENOMEM only if it was not known. */
+/* Whether there is a route to node. left: 1: its card says that it left; 2: the host says that it failed, and
+ * nothing is reported of it after that. PHX_ENOMEM only if it was not known. */
 PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now);
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
@@ -3137,6 +3135,8 @@ PHX_PRIVATE void phx__post_sched_book(struct phx__post *p, struct phx__flow_in *
 PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow_in *in);
 /* The same, and it must come again. */
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
+/* node came back as another incarnation: nothing was tried there. */
+PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
 /* The node is a neighbour no more: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
@@ -3226,8 +3226,8 @@ PHX_PRIVATE void phx__post_box_names(struct phx__post *p);
 PHX_PRIVATE void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count);
 /* node failed or left: what it did not acknowledge goes to the names' owners of now, or fails. */
 PHX_PRIVATE void phx__post_box_failed(struct phx__post *p, uint32_t node);
-/* node came back as another incarnation: nothing was tried there. */
-PHX_PRIVATE void phx__post_box_reborn(struct phx__post *p, uint32_t node);
+/* What waits for these names ends with PHX_EFAILED, unless another one than node holds them now. */
+PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last);
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
@@ -3265,6 +3265,8 @@ PHX_PRIVATE void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *
 
 /* Gives a message to the application. */
 PHX_PRIVATE void phx__post_recv_deliver(struct phx__post *p, const struct phx__message *m, uint32_t source);
+/* phx_reclaim, but for what is in links: 1, 0 (nobody has that buffer) or PHX_ENOMEM. */
+PHX_PRIVATE int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg);
 /* Reports the application's buffers that were abandoned; all, or while there is time. */
 PHX_PRIVATE void phx__post_recv_tell_abandoned(struct phx__post *p, int all);
 
@@ -4247,8 +4249,8 @@ int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t
 #line 1 "src/base/map.c"
 #endif
 
-/* Open addressing with linear probing: one allocation for the whole map, neighbours in one cache line (four
- * 16-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full, a hit looks at
+/* Open addressing with linear probing: one allocation for the whole map, neighbours in one cache line (five
+ * 12-byte slots), and a lookup that misses ends at the first empty slot. Three quarters full, a hit looks at
  * about 2.5 slots and a miss at about 8.5 (Knuth, vol. 3, 6.4).
  *
  * Deletion leaves no tombstones. It shifts later members of the run back into the hole, so a map that lives
@@ -4259,20 +4261,26 @@ int phx__mem_grow_ring(struct phx__mem *m, void *ring, uint32_t *first, uint32_t
  *      del(b)    a    .    c    d    -        c stays, because slot 4 lies before its home;
  *                a    d    c    -    -        d moves, and the run ends one slot earlier.
  *
- * A slot is empty if its value is UINT32_MAX; any key is legal. The map never shrinks: limits of the
- * configuration bound it. The hash is public, but only authenticated nodes could make keys collide. */
+ * A slot is empty if its value is UINT32_MAX; any key is legal. A map shrinks only if it is told to: limits
+ * of the configuration bound it. The hash is public, but only authenticated nodes could make keys collide. */
 /* include "base/map.h" */
 
 #define MAP_EMPTY UINT32_MAX
-/* Below this size, growing costs more than the bytes are worth: 16 slots are 256 bytes. */
+/* Below this size, growing costs more than the bytes are worth: 16 slots are 192 bytes. */
 #define MAP_FIRST 16u
-/* The last doubling ends here: 2 GiB of slots, which a 32-bit size still counts. */
+/* The last doubling ends here: 1.5 GiB of slots, which a 32-bit size still counts. */
 #define MAP_MOST (1u << 27)
 
+/* The key in halves: 12 bytes, and not 16. */
 struct phx__map_slot {
-    uint64_t key;
+    uint32_t low, high;
     uint32_t value; /* MAP_EMPTY: free */
 };
+
+static uint64_t map_key(const struct phx__map_slot *s)
+{
+    return s->low | (uint64_t)s->high << 32;
+}
 
 uint64_t phx__map_mix(uint64_t x)
 {
@@ -4294,30 +4302,36 @@ static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
 
-    while (m->slots[i].value != MAP_EMPTY && m->slots[i].key != key)
+    while (m->slots[i].value != MAP_EMPTY && map_key(&m->slots[i]) != key)
         i = (i + 1) & (m->capacity - 1);
     return i;
 }
 
-static int map_double(struct phx__map *m)
+static int map_resize(struct phx__map *m, uint32_t capacity)
 {
-    struct phx__map bigger = *m;
-    size_t size;
+    struct phx__map other = { m->mem, NULL, m->count, capacity };
+    size_t size = capacity * sizeof *m->slots;
 
-    if (m->capacity >= MAP_MOST)
+    if (capacity > MAP_MOST || (other.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
-    bigger.capacity = m->capacity == 0 ? MAP_FIRST : m->capacity * 2;
-    size = bigger.capacity * sizeof *m->slots;
-    if ((bigger.slots = phx__mem_get(m->mem, size)) == NULL)
-        return PHX_ENOMEM;
-    memset(bigger.slots, 0xff, size); /* every value becomes MAP_EMPTY */
+    memset(other.slots, 0xff, size); /* every value becomes MAP_EMPTY */
     for (uint32_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].value != MAP_EMPTY)
-            bigger.slots[map_find(&bigger, m->slots[i].key)] = m->slots[i];
+            other.slots[map_find(&other, map_key(&m->slots[i]))] = m->slots[i];
     }
     phx__mem_put(m->mem, m->slots, m->capacity * sizeof *m->slots);
-    *m = bigger;
+    *m = other;
     return 0;
+}
+
+void phx__map_fit(struct phx__map *m)
+{
+    uint32_t capacity = m->capacity;
+
+    while (capacity > MAP_FIRST && m->count < capacity / 8 * 3)
+        capacity /= 2;
+    if (capacity < m->capacity)
+        (void)map_resize(m, capacity); /* without memory it stays */
 }
 
 void phx__map_init(struct phx__map *m, struct phx__mem *mem)
@@ -4345,11 +4359,11 @@ int phx__map_put(struct phx__map *m, uint64_t key, uint32_t value)
         }
     }
     if (m->count >= m->capacity / 4 * 3) {
-        if (map_double(m) != 0)
+        if (map_resize(m, m->capacity == 0 ? MAP_FIRST : m->capacity * 2) != 0)
             return PHX_ENOMEM;
         i = map_find(m, key);
     }
-    m->slots[i] = (struct phx__map_slot){ key, value };
+    m->slots[i] = (struct phx__map_slot){ (uint32_t)key, (uint32_t)(key >> 32), value };
     m->count++;
     return 0;
 }
@@ -4371,7 +4385,7 @@ void phx__map_del(struct phx__map *m, uint64_t key)
     for (i = (hole + 1) & mask; m->slots[i].value != MAP_EMPTY; i = (i + 1) & mask) {
         /* Distances are counted backwards from i, around the end of the table: whoever is at least as far
          * from home as from the hole would have settled in the hole. */
-        uint32_t from_home = (i - map_home(m, m->slots[i].key)) & mask;
+        uint32_t from_home = (i - map_home(m, map_key(&m->slots[i]))) & mask;
 
         if (from_home >= ((i - hole) & mask)) {
             m->slots[hole] = m->slots[i];
@@ -5112,6 +5126,33 @@ void phx__buf_block_drop(struct phx__block *b)
     }
 }
 
+static void buf_free_copy(const void *data, size_t size, void *mem)
+{
+    phx__mem_put_large(mem, (void *)data, size + 1);
+}
+
+static int buf_is_lent(const struct phx__block *b, const void *buffer, const void *arg)
+{
+    return b->release != NULL && b->release != buf_released && b->release != buf_free_copy
+           && (buffer == NULL || (b->data == buffer && b->arg == arg));
+}
+
+PHX__COLD int phx__buf_block_reclaim(struct phx__block *b, const void *buffer, const void *arg)
+{
+    uint8_t *copy;
+
+    if (b == NULL || !buf_is_lent(b, buffer, arg))
+        return 0;
+    if (!phx__mem_has_room_for_mail(b->mem, b->capacity)
+        || (copy = phx__mem_get_large(b->mem, b->capacity + 1)) == NULL) /* it may be empty */
+        return PHX_ENOMEM;
+    memcpy(copy, b->data, b->capacity);
+    b->data = copy;
+    b->release = buf_free_copy;
+    b->arg = b->mem;
+    return 1;
+}
+
 int phx__buf_place_is_open(const struct phx__place *p)
 {
     return p->block->used == p->at;
@@ -5186,6 +5227,29 @@ int phx__buf_slices_iov(const struct phx__slices *q, struct iovec *iov, int capa
     return n;
 }
 
+PHX__COLD int phx__buf_slices_reclaim(struct phx__slices *q, const void *buffer, const void *arg)
+{
+    int some = 0;
+
+    for (uint32_t i = 0; i < q->count; i++) {
+        struct phx__slice *s = buf_slice(q, i);
+        struct phx__block *lent = s->block;
+
+        if (!buf_is_lent(lent, buffer, arg))
+            continue;
+        if ((s->block = phx__buf_block_new(q->mem, s->size)) == NULL) {
+            s->block = lent;
+            return PHX_ENOMEM;
+        }
+        s->data = memcpy(s->block->data, s->data, s->size);
+        if (buffer != NULL && lent->refs == 1)
+            lent->release = buf_released;
+        some = 1;
+        phx__buf_block_drop(lent); /* may call the host; s is not ours any more after it */
+    }
+    return some;
+}
+
 /* bytes is brought down before the first callback: what the host pushes in there is counted on top. */
 void phx__buf_slices_take(struct phx__slices *q, size_t size)
 {
@@ -5216,18 +5280,9 @@ void phx__buf_slices_take(struct phx__slices *q, size_t size)
 #endif
 
 /* Rooms find what they know of a node in arrays, under its index. The lowest free index is given, which keeps
- * those arrays short. Ids are found by a 64-bit hash in a table as in map.c. A slot keeps half of the hash;
- * the other half is computed from the id. The full id is compared after the hash. Of two ids with one hash,
- * which takes 2^32 random nodes, the second is refused. */
+ * those arrays short. Ids are found by a 64-bit hash, and compared after it. Of two ids with one hash, which
+ * takes 2^32 random nodes, the second is refused. */
 /* include "base/id.h" */
-
-/* The first table: 128 bytes. */
-#define ID_SLOTS_FIRST 16u
-
-struct phx__id_slot {
-    uint32_t tag;   /* the low half of the hash */
-    uint32_t index; /* PHX__NONE: free */
-};
 
 int phx__id_equal(const struct phx_id *a, const struct phx_id *b)
 {
@@ -5251,82 +5306,28 @@ uint64_t phx__id_hash(const struct phx_id *id)
 void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
 {
     *ids = (struct phx__ids){ .mem = mem, .limit = limit };
+    phx__map_init(&ids->places, mem);
 }
 
 void phx__id_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
-    phx__mem_put(ids->mem, ids->slots, ids->slot_capacity * sizeof *ids->slots);
+    phx__map_free(&ids->places);
     phx__id_init(ids, ids->mem, ids->limit);
-}
-
-/* The slot of the id with this hash, or the empty one (there is one) where it would go. Capacity is not 0. */
-static uint32_t id_slot(const struct phx__ids *ids, uint64_t hash)
-{
-    uint32_t mask = ids->slot_capacity - 1, i = (uint32_t)hash & mask;
-
-    while (ids->slots[i].index != PHX__NONE
-           && (ids->slots[i].tag != (uint32_t)hash
-               || phx__id_hash(&ids->at[ids->slots[i].index]) != hash))
-        i = (i + 1) & mask;
-    return i;
-}
-
-uint32_t phx__id_find_hash(const struct phx__ids *ids, uint64_t hash)
-{
-    return ids->slot_capacity == 0 ? PHX__NONE : ids->slots[id_slot(ids, hash)].index;
 }
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
-    uint32_t i = phx__id_find_hash(ids, phx__id_hash(id));
+    uint32_t i = phx__map_get(&ids->places, phx__id_hash(id));
 
     return i != PHX__NONE && phx__id_equal(&ids->at[i], id) ? i : PHX__NONE;
-}
-
-/* A table of another size. 0 or PHX_ENOMEM. */
-static int id_set_slots(struct phx__ids *ids, uint32_t size)
-{
-    uint32_t old = ids->slot_capacity, mask = size - 1, i, k;
-    struct phx__id_slot *slots;
-
-    if ((slots = phx__mem_get(ids->mem, size * sizeof *slots)) == NULL)
-        return PHX_ENOMEM;
-    memset(slots, 0xff, size * sizeof *slots); /* every index becomes PHX__NONE */
-    for (i = 0; i < old; i++) {
-        if (ids->slots[i].index == PHX__NONE)
-            continue;
-        for (k = ids->slots[i].tag & mask; slots[k].index != PHX__NONE; k = (k + 1) & mask)
-            ;
-        slots[k] = ids->slots[i];
-    }
-    phx__mem_put(ids->mem, ids->slots, old * sizeof *slots);
-    ids->slots = slots;
-    ids->slot_capacity = size;
-    return 0;
-}
-
-/* Empties a slot, and moves those behind it back into the hole; see map.c. */
-static void id_empty_slot(struct phx__ids *ids, uint32_t hole)
-{
-    uint32_t mask = ids->slot_capacity - 1, i;
-
-    for (i = (hole + 1) & mask; ids->slots[i].index != PHX__NONE; i = (i + 1) & mask) {
-        uint32_t from_home = (i - ids->slots[i].tag) & mask;
-
-        if (from_home >= ((i - hole) & mask)) {
-            ids->slots[hole] = ids->slots[i];
-            hole = i;
-        }
-    }
-    ids->slots[hole].index = PHX__NONE;
 }
 
 int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
 {
     uint64_t hash = phx__id_hash(id);
-    uint32_t i = phx__id_find_hash(ids, hash), slot, old = ids->slot_capacity;
+    uint32_t i = phx__map_get(&ids->places, hash);
 
     if (i != PHX__NONE) {
         /* Another id has our hash, which chance does not do: somebody has computed it. */
@@ -5344,11 +5345,8 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
         i = (uint32_t)((const uint8_t *)memchr(ids->used, 0, i) - ids->used);
     if (phx__mem_grow(ids->mem, &ids->at, &ids->capacity, i + 1, sizeof *ids->at) != 0
         || phx__mem_grow(ids->mem, &ids->used, &ids->used_capacity, i + 1, sizeof *ids->used) != 0
-        || (ids->count >= old / 4 * 3 /* full */
-            && id_set_slots(ids, old == 0 ? ID_SLOTS_FIRST : old * 2) != 0))
+        || phx__map_put(&ids->places, hash, i) != 0)
         return PHX_ENOMEM; /* arrays that have grown stay so; nothing else has changed */
-    slot = id_slot(ids, hash);
-    ids->slots[slot] = (struct phx__id_slot){ (uint32_t)hash, i };
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
@@ -5362,7 +5360,7 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
-    id_empty_slot(ids, id_slot(ids, phx__id_hash(&ids->at[index])));
+    phx__map_del(&ids->places, phx__id_hash(&ids->at[index]));
     memset(&ids->at[index], 0, sizeof ids->at[index]);
     ids->used[index] = 0;
     ids->count--;
@@ -5370,16 +5368,11 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
 
 uint32_t phx__id_fit(struct phx__ids *ids)
 {
-    uint32_t slots = ids->slot_capacity;
-
     while (ids->size > 0 && !ids->used[ids->size - 1])
         ids->size--;
     phx__mem_fit(ids->mem, &ids->at, &ids->capacity, ids->size, sizeof *ids->at);
     phx__mem_fit(ids->mem, &ids->used, &ids->used_capacity, ids->size, sizeof *ids->used);
-    while (slots > ID_SLOTS_FIRST && ids->count < slots / 8 * 3)
-        slots /= 2;
-    if (slots < ids->slot_capacity)
-        (void)id_set_slots(ids, slots);
+    phx__map_fit(&ids->places);
     return ids->size;
 }
 
@@ -8235,16 +8228,13 @@ static void cert_hint(const struct tls_own *own, const uint8_t *nonce, uint8_t o
 void phx__tls_cert_put_name(const struct tls_own *own, uint32_t count, const uint8_t *random,
                             char name[TLS_NAME + 1])
 {
-    uint8_t bytes[TLS_NAME / 2];
+    struct phx_id bytes; /* as many, and in hexadecimal, too */
 
-    memcpy(bytes, random, sizeof bytes);
+    PHX_ASSERT(sizeof bytes == TLS_NAME / 2);
+    memcpy(&bytes, random, sizeof bytes);
     for (uint32_t i = 0; i < count; i++)
-        cert_hint(&own[i], bytes, bytes + TLS_NONCE + i * TLS_HINT);
-    for (uint32_t i = 0; i < sizeof bytes; i++) {
-        name[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        name[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    name[TLS_NAME] = 0;
+        cert_hint(&own[i], bytes.b, bytes.b + TLS_NONCE + i * TLS_HINT);
+    (void)phx_id_text(&bytes, name);
 }
 
 static int cert_hex(char c)
@@ -9734,7 +9724,8 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
     return l->state == PHX__LINK_CLOSED ? 0 : n;
 }
 
-/* The next head is here. Is it the one that was guessed, before this payload? */
+/* The next head is here. Is it the one that was guessed, before this payload? The host is not asked: that is
+ * done for a longer head only. So it cannot take memory back before what came is gathered. */
 static int place_is_right(struct phx__link_set *s, struct phx__link *l, const uint8_t *head,
                           const struct iovec *payload)
 {
@@ -10038,14 +10029,6 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     return link_frames(s, l, s->scratch, kept + (size_t)n);
 }
 
-int phx__link_rested(struct phx__link *l)
-{
-    int was = l->in.resting;
-
-    l->in.resting = 0;
-    return was;
-}
-
 /* What is forwarded to another link may leave from where it was read: its block is held, and the scratch is
  * another one from the next read on. There must be one before: no read may fail for lack of memory. */
 struct phx__block *phx__link_lend(struct phx__link_set *s, const uint8_t *raw)
@@ -10256,7 +10239,7 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
                             uint32_t *but)
 {
     differs ^= g->hash;
-    *but = differs == 0 ? PHX__NONE : phx__id_find_hash(ids, differs);
+    *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
     return differs == 0 || *but != PHX__NONE;
 }
 
@@ -11036,7 +11019,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
 static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
-    uint32_t node = phx__id_find_hash(r->ids, hash);
+    uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
 
     if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
@@ -11520,7 +11503,7 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && phx__route_is_forgettable(r, i))
+            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
     if (i >= r->table.capacity)
         return PHX__NONE;
@@ -11530,6 +11513,14 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
+
+PHX__COLD int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    if (route_know(r, node, now) != 0)
+        return PHX_ENOMEM;
+    route_changed(r, node);
+    return 0;
+}
 
 int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 {
@@ -12238,12 +12229,10 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, enum phx__detect_ground ground,
-                                     uint32_t accuser, uint64_t now)
+static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
 {
-    d->at[node].ground = (uint8_t)ground;
     d->at[node].accuser = accuser;
-    d->at[node].accused_at = detect_clock(d, now);
+    d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
 }
 
 /* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
@@ -12281,7 +12270,6 @@ PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t no
 {
     uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
 
-    d->at[node].probed = 0;
     d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
     detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
@@ -12291,7 +12279,7 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
     d->at[node].put_off = 0;
     detect_start_fail_timer(d, node, now);
     if (d->at[node].state != PHX_NODE_SUSPECT)
-        detect_record_accusation(d, node, PHX__GROUND_ROUTE, PHX__NONE, now);
+        detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
     if (d->at[node].state == PHX_NODE_UNREACHABLE)
         d->ops.probe(d->ops.ctx, node);
@@ -12310,10 +12298,8 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
         detect_look_at(d, node, n->fail_at);
-        if (n->state == PHX_NODE_UNREACHABLE && !n->probed && detect_sum(waking, half) >= n->fail_at) {
-            n->probed = 1;
+        if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
             d->ops.probe(d->ops.ctx, node);
-        }
     }
 }
 
@@ -12362,13 +12348,13 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         || (l->asked && waking >= l->answer_by)) {
         /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
         phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
-        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_record_accusation(d, node, PHX__SELF, now);
         d->ops.silent(d->ops.ctx, node, silence);
         return NULL;
     }
     if (!l->silent && silence >= detect_silence_limit(d, l)) {
         l->silent = 1;
-        detect_record_accusation(d, node, PHX__GROUND_SILENCE, PHX__SELF, now);
+        detect_record_accusation(d, node, PHX__SELF, now);
         detect_suspect(d, node, now);
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
@@ -12505,7 +12491,7 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     }
     l->node = node;
     d->links[d->link_count] = l;
-    d->at[node].link = ++d->link_count;
+    d->at[node].link = (uint16_t)++d->link_count;
     return l;
 }
 
@@ -12551,7 +12537,7 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     phx__timer_drop(d->timers, l->timer);
     place = d->at[node].link;
     d->links[place - 1] = d->links[--d->link_count];
-    d->at[d->links[place - 1]->node].link = place;
+    d->at[d->links[place - 1]->node].link = (uint16_t)place;
     d->at[node].link = 0; /* also if it was the last one, which has just been moved to its own place */
     phx__mem_put(d->mem, l, sizeof *l);
     detect_fill_monitors(d);
@@ -12645,7 +12631,7 @@ PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t 
 
     if (node >= d->capacity || (l != NULL && l->busy))
         return 0;
-    detect_record_accusation(d, node, PHX__GROUND_RUMOUR, accuser, now);
+    detect_record_accusation(d, node, accuser != PHX__NONE ? accuser : PHX__NONE - 1, now); /* unknown here */
     if (l != NULL && !l->silent)
         phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
     detect_suspect(d, node, now);
@@ -12673,7 +12659,7 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
     if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
         detect_set_state(d, node, PHX_NODE_OK, now);
     else if (!yes && left)
-        detect_set_state(d, node, PHX_NODE_LEFT, now);
+        detect_set_state(d, node, left == 1 ? PHX_NODE_LEFT : PHX_NODE_FAILED, now);
     else if (!yes && d->at[node].state < PHX_NODE_UNREACHABLE)
         detect_lose(d, node, now);
     return 0;
@@ -13130,12 +13116,6 @@ static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uin
 
 /* ---- Claims of others */
 
-static void names_decode(const struct phx__card *card, uint32_t i, struct phx__claim *out)
-{
-    phx__wire_route_claim(card, i, out);
-    out->epoch = PHX__MIN(out->epoch, NAMES_EPOCH_TOP);
-}
-
 static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_changes *c = &n->changes;
@@ -13274,8 +13254,10 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
         return PHX_ENOMEM;
     theirs.count = theirs.capacity = count;
-    for (i = 0; i < count; i++)
-        names_decode(card, i, &theirs.at[i]);
+    for (i = 0; i < count; i++) {
+        phx__wire_route_claim(card, i, &theirs.at[i]);
+        theirs.at[i].epoch = PHX__MIN(theirs.at[i].epoch, NAMES_EPOCH_TOP);
+    }
     theirs.dead = n->of[node].dead;
     /* Cards come again for other reasons than names: ours never lose against what is known. */
     if (count == n->of[node].count
@@ -13682,7 +13664,7 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 #define SLOT_MAX 65536u
 #define SLOT_GENERATIONS 65535u
 
-int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
+PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
     uint32_t k, count = max < SLOT_MAX ? max : SLOT_MAX;
 
@@ -13710,7 +13692,7 @@ uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_
     return (uint32_t)slot->generation << 16 | k;
 }
 
-void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
+PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
 {
     struct phx__dial_slot *slot = &s->at[number & 0xffff];
 
@@ -13721,7 +13703,7 @@ void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
     s->free = number & 0xffff;
 }
 
-struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
 {
     struct phx__dial_slot *slot;
 
@@ -13731,7 +13713,7 @@ struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint
     return slot->target != PHX__NONE && slot->generation == number >> 16 ? slot : NULL;
 }
 
-uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
+PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
 {
     uint32_t k, count = 0, oldest = PHX__NONE;
 
@@ -13759,7 +13741,7 @@ uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now,
 /* include "dial/addr.h" */
 
 /* The first address of a family (0: any) that is not among the n of out. */
-static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
+PHX__COLD static const struct phx_address *dial_addr_next(const struct phx_address *a, uint32_t count,
                                                 const struct phx_address *out, uint32_t n, int family)
 {
     uint32_t i, k;
@@ -13775,7 +13757,7 @@ static const struct phx_address *dial_addr_next(const struct phx_address *a, uin
     return NULL;
 }
 
-uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
+PHX__COLD uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
                               struct phx_address out[PHX__DIAL_ADDRESSES])
 {
     const struct phx_address *next;
@@ -13793,7 +13775,7 @@ uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
     return n;
 }
 
-static size_t dial_addr_path_size(const struct phx_address *a)
+PHX__COLD static size_t dial_addr_path_size(const struct phx_address *a)
 {
     return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
 }
@@ -13827,7 +13809,7 @@ struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx
     return at;
 }
 
-void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
+PHX__COLD void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
 {
     size_t size = count * sizeof *at;
 
@@ -13836,7 +13818,7 @@ void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32
     phx__mem_put(mem, at, size);
 }
 
-void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
+PHX__COLD void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
 {
     const struct phx__dial_addr *c = &at[i];
     uint16_t begin;
@@ -13873,7 +13855,7 @@ int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, cons
 }
 
 /* Until when an address is left alone; 0: it is not. */
-static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
+PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
     if (c->error != PHX_ESELF)
         return 0;
@@ -13890,7 +13872,7 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
     return bits;
 }
 
-uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
+PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
 {
     uint64_t first = UINT64_MAX;
 
@@ -13938,7 +13920,7 @@ static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
 static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
     uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
     uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
@@ -13966,7 +13948,7 @@ uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__d
     return first == UINT64_MAX ? 0 : first;
 }
 
-void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
 {
     phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
     phx__ratelimit_spend(l, PHX__RATELIMIT_ALL, &rate_all, now);
@@ -13974,7 +13956,7 @@ void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a,
         phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
 {
     phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
     if (!paid)
@@ -14035,7 +14017,7 @@ void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
+PHX__COLD void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
 {
     memset(s, 0, sizeof *s);
     s->above = above;
@@ -14043,13 +14025,13 @@ void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
     s->quickest = UINT64_MAX / 4;
 }
 
-int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
+PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
 {
     return s->above != 0 && known > s->above;
 }
 
 /* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
-static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
+PHX__COLD static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
@@ -14058,7 +14040,7 @@ static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
     return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
 }
 
-int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
+PHX__COLD int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
     if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
         return 0;
@@ -14066,7 +14048,7 @@ int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now
     return 1;
 }
 
-int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
+PHX__COLD int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
 {
     if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
         return 0;
@@ -14081,7 +14063,7 @@ uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
     return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
 }
 
-int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
+PHX__COLD int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
 {
     return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
 }
@@ -14113,7 +14095,7 @@ uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct p
     return at <= now ? at : PHX__MIN(at, ask);
 }
 
-void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
+PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
 {
     uint64_t slow;
 
@@ -14146,7 +14128,7 @@ void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t mo
 /* ---- Picks */
 
 /* The lower, the better. */
-static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
 {
     /* The odd constant (2^64 by the golden ratio) sets (a, b) apart from (b, a): if picks were always mutual,
      * 8 picks would make only 8 links a node, all of them among close friends. */
@@ -14155,7 +14137,7 @@ static uint64_t target_score(const struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* Which of the picks it is, or pick_count. */
-static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t i;
 
@@ -14164,13 +14146,13 @@ static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t no
     return i;
 }
 
-int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     return target_find_pick(ts, node) < ts->pick_count;
 }
 
 /* Would this node be picked? */
-static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 {
     if (ts->pick_count < ts->picks_most)
         return 1;
@@ -14178,7 +14160,7 @@ static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* Picks this node if it should be; then the worst of the picks may have to go. */
-static void target_pick(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 {
     uint64_t score = target_score(ts, node);
     uint32_t i;
@@ -14193,7 +14175,7 @@ static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 }
 
 /* The best node with addresses that is no pick, or PHX__NONE. */
-static uint32_t target_next_pick(const struct phx__dial_targets *ts)
+PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 {
     uint32_t node, next = PHX__NONE;
 
@@ -14206,7 +14188,7 @@ static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 
 /* ---- Targets */
 
-struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
+PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
 {
     uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
@@ -14239,19 +14221,19 @@ const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_target
     return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
 
-int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD int phx__dial_target_reserve(struct phx__dial_targets *ts, uint32_t node)
 {
     return phx__mem_grow(ts->mem, &ts->nodes, &ts->node_capacity, node + 1, sizeof *ts->nodes);
 }
 
-struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t target = phx__dial_target_node(ts, node)->target;
 
     return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
-uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
+PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
     uint32_t i, count = 0;
@@ -14264,7 +14246,7 @@ uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node
     return count;
 }
 
-int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
+PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
                            uint32_t n, uint32_t mesh)
 {
     struct phx__dial_node *of = &ts->nodes[node];
@@ -14281,12 +14263,12 @@ int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const st
     return 0;
 }
 
-int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
+PHX__COLD int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
     return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
 }
 
-struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
@@ -14300,7 +14282,7 @@ struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uin
     return t;
 }
 
-int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
+PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
 {
     uint32_t node, before = ts->latent;
 
@@ -14310,7 +14292,7 @@ int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
     return ts->latent < before;
 }
 
-void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
+PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__timer_drop(ts->timers, t->timer);
     phx__dial_addr_free(ts->mem, t->at, t->count);
@@ -14319,7 +14301,7 @@ void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target
     ts->free = (uint32_t)(t - ts->at);
 }
 
-struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(ts, node);
     uint32_t pick = target_find_pick(ts, node);
@@ -14419,20 +14401,20 @@ struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uin
 /* How bad a round ended, in ascending order of what decides about the wait. */
 enum dial_verdict {
     DIAL_FAILED,
-    DIAL_BARRED,   /* a key, cluster or version does not fit; that will not change within seconds */
+    DIAL_BARRED,   /* a key, cluster or version does not fit, or it takes this node for dead */
     DIAL_DUPLICATE /* not a failure */
 };
 
 /* ---- Small questions */
 
 /* Uniform in low..high. */
-static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
+PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
 /* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
-static uint32_t dial_tick(uint64_t us)
+PHX__COLD static uint32_t dial_tick(uint64_t us)
 {
     return (uint32_t)(us >> 10);
 }
@@ -14443,12 +14425,12 @@ static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_
 }
 
 /* Up to so many known nodes are dialled unasked. There may be room for fewer links than at the start. */
-static uint32_t dial_mesh(const struct phx__dial *d)
+PHX__COLD static uint32_t dial_mesh(const struct phx__dial *d)
 {
     return d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 }
 
-static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static int dial_may_dial(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     if (d->stopped || dial_node(d, t->node)->linked)
         return 0;
@@ -14472,7 +14454,7 @@ static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint
 }
 
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
-static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target *t)
 {
     const struct phx_id *a = &d->targets.ids->at[PHX__SELF], *b = t->hub ? a : &d->targets.ids->at[t->node];
     int odd = ((phx__id_hash(a) ^ phx__id_hash(b)) & 1) != 0;
@@ -14483,7 +14465,7 @@ static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__dial_target
 }
 
 /* The wait for what most probably fails again. */
-static uint64_t dial_slow(const struct phx__dial *d)
+PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
     uint64_t most = d->limits.retry_max_us;
 
@@ -14491,7 +14473,7 @@ static uint64_t dial_slow(const struct phx__dial *d)
 }
 
 /* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
-static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
+PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 {
     uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
     uint32_t shift = failures < 63 ? failures : 63;
@@ -14506,7 +14488,7 @@ static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
 /* ---- The queues of due targets */
 
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
-static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
            && dial_node(d, t->node)->reachable;
@@ -14520,7 +14502,7 @@ static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t b
 }
 
 /* Those to whom somebody sends come first among those that can wait. */
-static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 {
     int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
     struct phx__dial_queue *q = &d->queue[ease];
@@ -14532,20 +14514,20 @@ static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
-static uint64_t dial_pace(const struct phx__dial *d, int queue)
+PHX__COLD static uint64_t dial_pace(const struct phx__dial *d, int queue)
 {
     if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-static int dial_has_room(const struct phx__dial *d, int queue)
+PHX__COLD static int dial_has_room(const struct phx__dial *d, int queue)
 {
     return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
 }
 
 /* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
-static void dial_kick(struct phx__dial *d, int queue)
+PHX__COLD static void dial_kick(struct phx__dial *d, int queue)
 {
     uint32_t head = d->queue[queue].head;
     uint64_t at;
@@ -14557,7 +14539,7 @@ static void dial_kick(struct phx__dial *d, int queue)
         dial_set(d, &d->targets.at[head], at);
 }
 
-static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 {
     int queue = t->queued - 1;
 
@@ -14572,7 +14554,7 @@ static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
 /* ---- Dials */
 
 /* The target of a dial under way, and which of its addresses; or NULL. */
-static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
+PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
@@ -14582,7 +14564,7 @@ static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t sl
     return &d->targets.at[of->target];
 }
 
-static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
@@ -14591,7 +14573,7 @@ static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t
     dial_kick(d, 1);
 }
 
-static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     uint32_t slot = t->at[i].slot;
 
@@ -14601,14 +14583,14 @@ static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32
     d->ops.abandon(d->ops.ctx, slot);
 }
 
-static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_target *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
         dial_abandon(d, t, i);
 }
 
 /* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
-static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
+PHX__COLD static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
 {
     struct phx_address other;
 
@@ -14626,7 +14608,7 @@ static int dial_is_busy(const struct phx__dial *d, const struct phx_address *add
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
-static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     dial_unqueue(d, t);
     phx__timer_stop(d->targets.timers, t->timer);
@@ -14635,7 +14617,7 @@ static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* The next round begins after this delay, or not at all. */
-static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
+PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
@@ -14650,14 +14632,14 @@ static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t 
 }
 
 /* Plans the round of a target that has nothing planned. */
-static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
         dial_plan(d, t, dial_courtesy(d, t));
 }
 
 /* A round sooner than planned, never later, spread over `jitter`: one reason often holds for many. */
-static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
@@ -14666,14 +14648,14 @@ static void dial_hasten(struct phx__dial *d, struct phx__dial_target *t, uint64_
 }
 
 /* What failed may work now. */
-static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
+PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     t->failures = t->duplicates = 0;
     dial_hasten(d, t, jitter);
 }
 
 /* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
-static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
     uint64_t most = d->limits.retry_max_us > DIAL_DUPLICATE_US ? d->limits.retry_max_us : DIAL_DUPLICATE_US;
@@ -14682,7 +14664,7 @@ static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_targ
     return delay < most ? delay : most;
 }
 
-static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay, slow = dial_slow(d);
 
@@ -14703,7 +14685,7 @@ static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
-static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
@@ -14712,7 +14694,7 @@ static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
-static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (t->untried == 0)
         dial_settle(d, t);
@@ -14721,14 +14703,15 @@ static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* Takes down how an address ended. */
-static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
+PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
     uint8_t verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_at = *d->now;
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS)
+    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
+        || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
     if (error == PHX_EDUPLICATE)
         verdict = DIAL_DUPLICATE;
@@ -14748,7 +14731,7 @@ static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_targe
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
-static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     uint32_t i, silent = PHX__NONE;
     struct phx_address a;
@@ -14768,7 +14751,7 @@ static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__d
 }
 
 /* 1 if the dial is under way. */
-static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
     uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
     struct phx_address a;
@@ -14792,7 +14775,7 @@ static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t 
 }
 
 /* Begins a round: 0 if it is planned for later instead. */
-static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
         && dial_courtesy(d, t) > 0) {
@@ -14812,7 +14795,7 @@ static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* It is this target's turn: begin a round, or try the next address of one. */
-static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint32_t i;
 
@@ -14840,7 +14823,7 @@ static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 }
 
 /* A target waits: 1 if all slots are in use and one of them gives way. */
-static int dial_make_room(struct phx__dial *d)
+PHX__COLD static int dial_make_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
     uint32_t i;
@@ -14894,7 +14877,7 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
 }
 
 /* Other addresses for a node that had some. PHX_ENOMEM: nothing changed. */
-static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
+PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                       uint32_t n)
 {
     int some = dial_replace(d, t, a, n);
@@ -14915,7 +14898,7 @@ static int dial_renew(struct phx__dial *d, struct phx__dial_target *t, const str
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
-static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
+PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
@@ -14931,7 +14914,7 @@ static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_addre
 }
 
 /* A node has no addresses any more. If it was a pick, which is rare, the next one is looked for among all. */
-static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
+PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
@@ -14946,14 +14929,14 @@ static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 /* ---- The bound */
 
 /* Three bits: no more links; more nodes than links; more that can be reached. */
-static int dial_bounds(const struct phx__dial *d)
+PHX__COLD static int dial_bounds(const struct phx__dial *d)
 {
     return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
            | (d->targets.reachable > dial_mesh(d)) << 2;
 }
 
 /* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
-static void dial_relax(struct phx__dial *d, int before)
+PHX__COLD static void dial_relax(struct phx__dial *d, int before)
 {
     int held = before & ~dial_bounds(d);
 
@@ -14968,7 +14951,7 @@ static void dial_relax(struct phx__dial *d, int before)
 
 /* ---- What the node tells us */
 
-int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
+PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *ids,
                    struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
@@ -14984,7 +14967,7 @@ int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct phx__ids *i
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
-void phx__dial_free(struct phx__dial *d)
+PHX__COLD void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
 
@@ -15008,7 +14991,7 @@ static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct p
     return k;
 }
 
-int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+PHX__COLD int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
@@ -15028,7 +15011,7 @@ int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t cou
     return 0;
 }
 
-int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
+PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, uint32_t count)
 {
     struct phx_address order[PHX__DIAL_ADDRESSES];
     struct phx__dial_targets *ts = &d->targets;
@@ -15069,7 +15052,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
 }
 
 /* A dial has led to a link with node. error: it is not taken note of. */
-static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
+PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -15089,7 +15072,7 @@ static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node, int erro
     dial_go_on(d, t);
 }
 
-int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
+PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -15115,14 +15098,14 @@ int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
 }
 
 /* The index of a node that is forgotten may soon mean another one. */
-static void dial_unmeet(struct phx__dial *d, uint32_t node)
+PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
 {
     for (uint32_t i = 0; i < d->targets.hub_count; i++)
         if (d->targets.at[d->targets.hubs[i]].node == node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-void phx__dial_down(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -15151,7 +15134,7 @@ void phx__dial_down(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-void phx__dial_rest(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_rest(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
@@ -15161,7 +15144,7 @@ void phx__dial_rest(struct phx__dial *d, uint32_t node)
     }
 }
 
-void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
+PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -15173,7 +15156,7 @@ void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
 }
 
-void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
+PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
@@ -15209,7 +15192,7 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
-void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
+PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t;
     int was = dial_node(d, node)->reachable, before = dial_bounds(d);
@@ -15231,20 +15214,20 @@ void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
         dial_hasten(d, t, DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_moved(struct phx__dial *d)
+PHX__COLD void phx__dial_moved(struct phx__dial *d)
 {
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-void phx__dial_told_all(struct phx__dial *d)
+PHX__COLD void phx__dial_told_all(struct phx__dial *d)
 {
     if (phx__dial_start_told_all(&d->start, *d->now))
         dial_kick(d, 1);
 }
 
-void phx__dial_answered(struct phx__dial *d, uint32_t slot)
+PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
@@ -15252,7 +15235,7 @@ void phx__dial_answered(struct phx__dial *d, uint32_t slot)
         of->answered = 1;
 }
 
-void phx__dial_forget(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_node *n;
     int before = dial_bounds(d);
@@ -15269,7 +15252,7 @@ void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
+PHX__COLD uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
@@ -15279,7 +15262,7 @@ uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct p
     return all[0]->count;
 }
 
-uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
+PHX__COLD uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
                             uint32_t *node)
 {
     const struct phx__dial_target *t;
@@ -15292,14 +15275,14 @@ uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct 
     return t->count;
 }
 
-int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
+PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
     const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
 
     return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
 }
 
-void phx__dial_stop(struct phx__dial *d)
+PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
@@ -15307,7 +15290,7 @@ void phx__dial_stop(struct phx__dial *d)
             dial_rest(d, &d->targets.at[i]);
 }
 
-void phx__dial_due(struct phx__dial *d, uint32_t arg)
+PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
     uint32_t *head;
 
@@ -16022,6 +16005,8 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     } else {
         PHX_ASSERT(index == 0);
         *m = o->front;
+        if (r->body != NULL && r->body->release != NULL)
+            m->data = r->body->data; /* the host may have had it back */
     }
     m->body = r->body != NULL ? r->body : r->head;
     m->token = r->token;
@@ -16572,16 +16557,17 @@ void phx__post_outcome_tell(struct phx__post *p)
         p->ops.lost(p->ops.ctx, lost, p->outcomes.lost.to, p->outcomes.lost.result);
     /* Those that callbacks add are left for the next time: a host may send and cancel for ever. */
     for (; told < n && phx__post_outcome_may_call(p, PHX__SHARE_REST, told); told++) {
-        struct phx__outcome o = p->outcomes.list[p->outcomes.first++];
+        struct phx__outcome o = p->outcomes.list[p->outcomes.first];
 
-        p->outcomes.count--;
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
             p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
-        phx__buf_block_drop(o.body);
+        p->outcomes.first++;
+        p->outcomes.count--;
+        phx__buf_block_drop(o.body); /* till now the host could reclaim it */
     }
     if (p->outcomes.count > 0)
         memmove(p->outcomes.list, p->outcomes.list + p->outcomes.first,
@@ -17268,6 +17254,18 @@ void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in)
     if (in->part != NULL && !in->opened) /* of an opened one nothing was taken: it can begin again */
         in->state = PHX__FLOW_HALF;
     phx__post_sched_drop_part(p, in);
+}
+
+/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
+ * flow would be wrong, because somebody else may have said that the node lives anew. */
+void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+
+    if (peer == NULL)
+        return;
+    phx__post_sched_give_up(p, &peer->in);
+    peer->life = ++p->lives;
 }
 
 void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
@@ -18268,6 +18266,25 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
     box_look_again(p); /* once for all that failed in this step */
 }
 
+PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
+{
+    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
+
+    if (owner == node || owner == PHX__NONE)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+}
+
+PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint64_t names = last - first, n = names < p->store.count ? names + 1 : 0;
+
+    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
+        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= names)
+            box_fail(p, node, p->store.boxes[i - 1]);
+    while (n-- > 0)
+        box_fail(p, node, phx__post_store_find(&p->store, first + n));
+}
+
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
     for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
@@ -18281,18 +18298,6 @@ PHX__COLD void phx__post_box_close_all(struct phx__post *p)
     }
     box_open_gates(p);
     phx__post_outcome_tell(p);
-}
-
-/* The flow to it goes on: a new life asks for it from what was acknowledged on. To send that again as another
- * flow would be wrong, because somebody else may have said that the node lives anew. */
-void phx__post_box_reborn(struct phx__post *p, uint32_t node)
-{
-    struct phx__post_peer *peer = phx__post_sched_find(p, node);
-
-    if (peer == NULL)
-        return;
-    phx__post_sched_give_up(p, &peer->in);
-    peer->life = ++p->lives;
 }
 
 PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -18579,6 +18584,51 @@ void phx__post_recv_tell_abandoned(struct phx__post *p, int all)
     }
 }
 
+/* A buffer of on_begin: one that is filled, or whose on_abandon is due. */
+PHX__COLD static int recv_reclaim_part(struct phx__post *p, const void *buffer)
+{
+    struct phx__begun **at = &p->recv.abandoned, *b;
+    int got = 0;
+
+    for (uint32_t i = 0; i < p->node_capacity && got == 0; i++) {
+        struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
+
+        if (in == NULL || in->part == NULL || in->part->release != recv_released)
+            continue;
+        b = in->part->arg;
+        if ((got = phx__buf_block_reclaim(in->part, buffer, b)) > 0) {
+            phx__mem_put(p->mem, b, sizeof *b);
+            phx__post_sched_book(p, in, in->message.size);
+        }
+    }
+    while (*at != NULL && (*at)->buffer != buffer)
+        at = &(*at)->next;
+    if ((b = *at) == NULL)
+        return got;
+    *at = b->next;
+    phx__mem_put(p->mem, b, sizeof *b);
+    return 1;
+}
+
+/* The records of a large message hold one block, and with the first all have the copy. */
+PHX__COLD int phx__post_recv_reclaim(struct phx__post *p, const void *buffer, const void *arg)
+{
+    int got = recv_reclaim_part(p, buffer), some = got;
+    struct phx__queued *q;
+    uint32_t i, k;
+
+    for (i = 0; i < p->outcomes.count && got >= 0; i++, some += got)
+        got = phx__buf_block_reclaim(p->outcomes.list[p->outcomes.first + i].body, buffer, arg);
+    for (i = 0; i < p->store.count && got >= 0; i++)
+        for (q = p->store.boxes[i]->head; q != NULL && got >= 0; q = q->next, some += got)
+            if ((got = phx__buf_block_reclaim(q->message.body, buffer, arg)) > 0)
+                q->message.data = q->message.body->data;
+    for (i = 0; i < p->node_capacity && got >= 0; i++)
+        for (k = 0; p->nodes[i].peer != NULL && k < p->nodes[i].peer->out.count && got >= 0; k++, some += got)
+            got = phx__buf_block_reclaim(phx__post_flow_at(&p->nodes[i].peer->out, k)->body, buffer, arg);
+    return got < 0 ? got : some > 0;
+}
+
 /* A block around the application's buffer; NULL: it gives none, or no memory. Then nothing may fail. */
 static struct phx__block *recv_begin(struct phx__post *p, uint32_t source, const struct phx__data *d)
 {
@@ -18812,7 +18862,8 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
                 recv_refuse_rest(p, peer, d, m, place);
             break; /* and all the rest */
         }
-        if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1)) {
+        if (p->calls == 0 && (p->ids->used[peer->node] != PHX__ID_USED /* as the last callback has said */
+                              || !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))) {
             p->recv.stopped = 1;
             return 0;
         }
@@ -18962,14 +19013,14 @@ static void recv_arrived(struct phx__post *p, struct phx__post_peer *peer, const
     }
 }
 
-/* The other node with this id, or PHX__NONE. */
+/* The other node with this id, or PHX__NONE; also if the host has said that it failed. */
 static uint32_t recv_source(const struct phx__post *p, const struct phx_id *source)
 {
     uint32_t node = p->recv.last_source;
 
     if (node >= p->ids->size || !p->ids->used[node] || !phx__id_equal(&p->ids->at[node], source))
         node = phx__id_find(p->ids, source);
-    return node == PHX__SELF ? PHX__NONE : node;
+    return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
 /* A DATA frame for this node, or a line of a CAST frame. */
@@ -19036,7 +19087,8 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE && recv_keep_early(p, frame, frame_size))
+    if (recv_source(p, &d.source) == PHX__NONE
+        && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
@@ -20969,6 +21021,8 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 /* Why it is not what it was; h: of the last link with it, or NULL. */
 static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
+    if (p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if (state == PHX_NODE_LEFT || state == PHX_NODE_SUSPECT)
         return state == PHX_NODE_LEFT ? PHX_ECLOSED : PHX_ETIMEDOUT;
     if (state != PHX_NODE_OK && (h == NULL || p->peers.at[node].via != node))
@@ -20988,9 +21042,10 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->state = node == PHX__SELF ? PHX_NODE_OK : phx__detect_state(&p->detect, node, &out->since_us);
     if (d != NULL) {
         out->incarnation = d->incarnation;
-        out->hops = d->hops == PHX__UNREACHABLE ? -1 : d->hops;
-        if (d->next != PHX__NONE)
-            out->next = p->ids.at[d->next];
+        if (d->hops != PHX__UNREACHABLE && p->ids.used[node] == PHX__ID_USED) {
+            out->hops = d->hops;
+            out->next = d->next != PHX__NONE ? p->ids.at[d->next] : out->next;
+        }
         if (d->card != NULL)
             memcpy(out->label, d->card->at + PHX__CARD_LABEL + 1, d->card->at[PHX__CARD_LABEL]);
     }
@@ -21108,7 +21163,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
-    (sizeof(struct phx_id) + 1 + 22 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
+    (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
      + sizeof(struct phx__post_node) + 4)
 
@@ -21128,7 +21183,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
  * unreachable, and there was never more than news of it. */
 PHX__COLD static int dead_is(const phx *p, uint32_t node, int heard)
 {
-    return phx__route_is_forgettable(&p->route, node)
+    return p->ids.used[node] == PHX__ID_USED && phx__route_is_forgettable(&p->route, node)
            && (phx__node_is_gone(p, node) || phx__detect_state(&p->detect, node, NULL) == 0
                || (heard && phx__node_history(p, node) == NULL
                    && phx__post_sched_find(&p->post, node) == NULL));
@@ -22647,6 +22702,8 @@ static int links_judge(phx *p, struct phx__link *l)
         phx__dial_meet(&p->dial, l->attempt, node);
     if (l->expect != PHX__NONE && !phx__id_equal(&l->id, &p->ids.at[l->expect]))
         return PHX_EPEER;
+    if (node != PHX__NONE && p->ids.used[node] != PHX__ID_USED)
+        return PHX_EFAILED;
     if ((old = phx__node_link(p, node)) == NULL && !l->dialer && phx__node_door_is_full(p, node))
         return PHX_ELIMIT;
     if (old != NULL && (err = links_judge_rival(p, l, old)) != 0)
@@ -22756,6 +22813,8 @@ static int links_up(phx *p, struct phx__link *l)
         l->peer = PHX__NONE;
         return err;
     }
+    if (p->ids.used[l->peer] != PHX__ID_USED)
+        return PHX_EFAILED; /* it was said during the handshake */
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
     if ((past = phx__node_history(p, l->peer)) != NULL)
@@ -22855,10 +22914,12 @@ PHX__COLD void phx__node_links_admit(phx *p)
 void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
+    int rested = l != NULL && l->in.resting;
 
     if (l == NULL)
         return;
-    if (phx__link_rested(l) && phx__node_serves(p, l)) {
+    l->in.resting = 0;
+    if (rested && phx__node_serves(p, l)) {
         links_wait(p, l, l->in.held);
         (void)links_watch(p, l);
         return;
@@ -23128,8 +23189,7 @@ static void *wiring_begin(phx *p, const struct phx_message *m)
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
 static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    if (p->cfg.on_abandon != NULL)
-        p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+    p->cfg.on_abandon(p, buffer, size, p->cfg.user);
 }
 
 static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
@@ -23162,7 +23222,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
-    if (d == NULL)
+    if (d == NULL || p->ids.used[node] != PHX__ID_USED)
         return 0;
     *incarnation = d->incarnation;
     if (seq != NULL)
@@ -23679,6 +23739,31 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
     return 0;
 }
 
+/* The host has said that it failed. Routing goes on as for any node, and no other room hears of it again.
+ * What waits for its names ends first, as long as these are known. 0, or PHX_ENOMEM: once more. */
+PHX__COLD static int step_fail(phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    struct phx__link *l;
+    uint32_t slot = 0;
+
+    if (p->ids.used[node] == PHX__ID_FAILED)
+        return 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        phx__post_box_fail(&p->post, node, of->at[i].first, of->at[i].last);
+    while ((l = phx__node_each_link(p, &slot)) != NULL)
+        if (l->peer == node)
+            phx__node_links_close(p, l, PHX_EFAILED, 1);
+        else
+            (void)phx__buf_slices_reclaim(&l->out.stream, NULL, NULL); /* else when it was written */
+    phx__dial_forget(&p->dial, node);
+    if (phx__detect_reachable(&p->detect, node, 0, 2, p->now) != 0)
+        return PHX_ENOMEM;
+    phx__post_box_forget(&p->post, node);
+    p->ids.used[node] = PHX__ID_FAILED;
+    return 0;
+}
+
 /* Shows the rooms what routing found about a node: 0, or an error and it must be shown again. */
 static int step_changed(phx *p, uint32_t node)
 {
@@ -23690,6 +23775,8 @@ static int step_changed(phx *p, uint32_t node)
         return 0;
     if (phx__node_peer(p, node) != 0)
         return PHX_ENOMEM;
+    if (p->ids.used[node] != PHX__ID_USED)
+        return step_fail(p, node);
     says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
     /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
     left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
@@ -23702,10 +23789,11 @@ static int step_changed(phx *p, uint32_t node)
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
     if (peer->life != 0 && peer->life != d->incarnation + 1)
-        phx__post_box_reborn(&p->post, node);
+        phx__post_sched_reborn(&p->post, node);
     peer->life = d->incarnation + 1;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
+    d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */
     peer = &p->peers.at[node];
     /* It waits for our end to close: that is how it knows that its goodbye was read. */
     if (left && phx__node_link(p, node) != NULL)
@@ -24089,15 +24177,16 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
-    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE;
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
     char id[PHX_ID_TEXT];
 
-    if (n == NULL || n->ground == PHX__GROUND_NONE)
+    if (n == NULL || n->accused_ms == 0)
         return;
-    phx__node_text_put(t, "accused: %u ms ago, by ", explain_age(p, n->accused_at));
-    if (n->ground == PHX__GROUND_SILENCE)
+    ms = (uint32_t)(p->now / PHX__MS) - n->accused_ms;
+    phx__node_text_put(t, "accused: %u ms ago, by ", (uint64_t)ms);
+    if (n->accuser == PHX__SELF)
         phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->ground == PHX__GROUND_RUMOUR)
+    else if (n->accuser != PHX__NONE)
         phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
@@ -24762,6 +24851,41 @@ int phx_read_key(const char *path, void *out, size_t capacity)
         return PHX_EKEYSIZE;
     memcpy(out, bytes, (size_t)size);
     return (int)size;
+}
+
+/* ---- What the host knows better -------------------------------------------------------------- */
+
+PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
+{
+    uint32_t node;
+    int err;
+
+    if (p == NULL || id == NULL || phx__id_equal(id, &p->self))
+        return PHX_EINVAL;
+    if (!p->step.active) /* a callback may be about a message of one that is forgotten */
+        phx__node_dead_make_room(p, id);
+    if ((err = phx__id_add(&p->ids, id, &node)) != 0 || p->ids.used[node] != PHX__ID_USED
+        || (err = phx__route_show(&p->route, node, p->now)) != 0)
+        return err;
+    p->ids.used[node] = PHX__ID_FAILING;
+    p->post.calls = 0; /* what came of it is not shown any more */
+    p->step.more = 1;
+    return 0;
+}
+
+PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
+{
+    struct phx__link *l;
+    uint32_t slot = 0;
+    int got = 0, some = 0;
+
+    if (p == NULL || buffer == NULL)
+        return PHX_EINVAL;
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+        some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
+    if (got >= 0 && !p->step.free_later)
+        some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
+    return got < 0 ? got : some ? 0 : PHX_ENOTFOUND;
 }
 
 /* ---- The loop -------------------------------------------------------------------------------- */
