@@ -452,8 +452,8 @@ static void test_abort(void)
     ok(run.ended == 0, "a failure ends no job");
     ftm_fault_declared(run.at[1], DEAD);
     turn(50);
-    ok(run.ended >= 1 && strstr(run.line, "rank 3 has failed") != NULL,
-       "but where a communicator is in ABORT, whatever its handler: %s", run.line);
+    ok(run.ended >= 1 && strstr(run.at[1]->end_line, "rank 3 has failed") != NULL,
+       "but where a communicator is in ABORT, whatever its handler: %s", run.at[1]->end_line);
     end();
 }
 
