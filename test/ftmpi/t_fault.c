@@ -435,6 +435,51 @@ static void test_succession(int msg)
     end();
 }
 
+/* ---- What is left of collective calls ------------------------------------------------------------ */
+
+static struct ftm_schedule *begin_sum(int at, int *rc)
+{
+    static int in[RANKS][100], out[RANKS][100];
+    struct ftm_schedule *s = ftm_schedule_new(run.at[at], run.at[at]->world);
+    struct ftm_reduction r;
+
+    memset(&r, 0, sizeof r);
+    r.op = ftm_table_get(&run.at[at]->handles, MPI_SUM, FTM_OP);
+    r.type = engines_type(&run, at, MPI_INT);
+    r.count = 100;
+    r.in = in[at];
+    r.out = out[at];
+    ftm_coll_allreduce(s, &r);
+    *rc = ftm_schedule_begin(s);
+    return s;
+}
+
+static void test_leftovers(void)
+{
+    struct ftm_schedule *s[RANKS];
+    int i, rc, good = 1;
+
+    begin(FTMPI_COMM_MODE_BLANK, FTMPI_MSG_MODE_CONT);
+    for (i = 1; i < RANKS; i++)
+        s[i] = begin_sum(i, &rc);
+    turn(100);
+    ok(run.at[0]->counters.waiting > 0, "messages of a collective call wait here");
+    die(DEAD);
+    declare(DEAD);
+    for (i = 1; i < RANKS - 1; i++)
+        good = good && ftm_schedule_done(s[i]) && ftm_schedule_error(s[i]) == MPI_ERR_OTHER;
+    ok(good, "a member has failed: it has ended where it had begun");
+    s[0] = begin_sum(0, &rc);
+    ok(rc == MPI_ERR_OTHER, "and does not begin where it had not");
+    ftm_schedule_free(s[0]);
+    s[0] = begin_sum(0, &rc);
+    ok(run.at[0]->counters.waiting == 0, "the next one forgets what was left of it");
+    ftm_schedule_end_all(dead[DEAD], dead[DEAD]->world, MPI_ERR_OTHER);
+    for (i = 0; i < RANKS; i++)
+        ftm_schedule_free(s[i]);
+    end();
+}
+
 /* ---- ABORT ------------------------------------------------------------------------------------------ */
 
 static void test_abort(void)
@@ -463,6 +508,7 @@ int main(void)
     test_cont();
     test_attributes();
     test_calls();
+    test_leftovers();
     test_abort();
     test_entered(FTMPI_MSG_MODE_NOP);
     test_entered(FTMPI_MSG_MODE_CONT);
