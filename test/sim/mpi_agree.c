@@ -2,6 +2,7 @@
 #include "mpi_kills.h"
 #include "story.h"
 
+#include "engine.h"
 #include "mpi.h"
 
 #include <stdio.h>
@@ -304,4 +305,65 @@ void tell_enter_time(struct sim *s)
     }
     bar(s, "enter_time until every pending call has ended, in diameter round trips", worst, 2);
     bar(s, "enter_time calls that went wrong", wrong, 0);
+}
+
+/* ---- Long computations --------------------------------------------------------------------------- */
+
+#define COMPUTING_US (20 * MINUTE)
+
+/* Rank 0 computes for 20 minutes while the others wait for it, and then the others while it waits. */
+static int computing_rank(struct mpi_process *p)
+{
+    int me = p->seat, sum, turn, i, data[300] = { 0 };
+    struct phx_stats before, after;
+    MPI_Request r;
+
+    MPI_Init(NULL, NULL);
+    for (turn = 0; turn < 2; turn++) {
+        MPI_Isend(data, 300, MPI_INT, (me + 1) % p->job->plan.ranks, turn, MPI_COMM_WORLD, &r);
+        MPI_Barrier(MPI_COMM_WORLD);
+        phx_stats(mpi_engine(p)->node, &before);
+        if ((me == 0) == (turn == 0))
+            mpi_compute(COMPUTING_US);
+        for (i = 0; i < 20; i++)
+            if (MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS)
+                record()->wrong++;
+        phx_stats(mpi_engine(p)->node, &after);
+        kills()->messages += (int)(after.links_lost - before.links_lost);
+        MPI_Recv(data, 300, MPI_INT, MPI_ANY_SOURCE, turn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    record()->returned = 1;
+    return 0;
+}
+
+/* Goal: who computes is given up by nobody, and gives up nobody when it is back. */
+void tell_mpi_computing(struct sim *s)
+{
+    static const char *const modes[] = { NULL, "blank,cont", "shrink,nop" };
+    int wrong = 0, links = 0, i, r;
+    struct mpi_plan plan;
+    struct mpi_job *j;
+    struct kills k;
+
+    for (i = 0; i < 6; i++) {
+        plan_begin(s, &plan, &k, modes[i % 3]);
+        plan.ranks = 6;
+        plan.hosts = i < 3 ? 0 : 3;
+        plan.sites = i < 3 ? 1 : 3;
+        plan.walls = i < 3 ? 0 : 1;
+        plan.program = computing_rank;
+        j = mpi_job_new(&plan);
+        if (mpi_job_run(j, 3 * COMPUTING_US) != 0) {
+            printf("# %s: %s %s\n", plan.mode != NULL ? plan.mode : "abort", j->w->why, j->line);
+            wrong++;
+        }
+        for (r = 0; r < plan.ranks; r++)
+            wrong += k.record[r].wrong || !k.record[r].returned;
+        links += k.messages;
+        mpi_job_end(s, j);
+    }
+    bar(s, "mpi_computing calls that went wrong behind 20 minutes", wrong, 0);
+    figure(s, "mpi_computing links that ranks lost by it", links);
 }

@@ -21,6 +21,7 @@ static void chaos(struct sim *s) { tell(s, tell_ft_chaos); }
 static void messages(struct sim *s) { tell(s, tell_agree_messages); }
 static void orders(struct sim *s) { tell(s, tell_opposite_orders); }
 static void enter_time(struct sim *s) { tell(s, tell_enter_time); }
+static void computing(struct sim *s) { tell(s, tell_mpi_computing); }
 
 const struct story mpi_stories[] = {
     { "mpi_traffic", "MPI programs send, receive, probe and cancel at random", 8, 2, 8, traffic, NULL },
@@ -32,5 +33,6 @@ const struct story mpi_stories[] = {
     { "agree_messages", "messages of agreements without failures", 12, 12, 12, messages, NULL },
     { "opposite_orders", "two communicators are recovered in opposite orders", 7, 7, 7, orders, NULL },
     { "enter_time", "a recovery begins, and all calls that wait end", 16, 16, 16, enter_time, NULL },
+    { "mpi_computing", "ranks of MPI compute for 20 minutes", 6, 6, 6, computing, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

@@ -374,6 +374,7 @@ mpi() {
     sim SCENARIO=recover_kills
     sim SCENARIO=opposite_orders
     sim SCENARIO=enter_time
+    sim SCENARIO=mpi_computing
     sim SCENARIO=ft_chaos SEEDS=150
 }
 
