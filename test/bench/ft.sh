@@ -77,7 +77,7 @@ figure() { # file, words of ftmpirun: the first figure of the last line
     to=$1
     shift
     { timeout 60 $run "$@" 2>> "$out/err" < /dev/null || echo -; } > "$out/said"
-    awk 'END { print NR > 0 ? $1 : "-" }' "$out/said" >> "$out/$to"
+    awk '{ one = $1 } END { print one == "" ? "-" : one }' "$out/said" >> "$out/$to"
 }
 
 for one in reduce strict dup; do : > "$out/$one"; done
