@@ -23,14 +23,16 @@ paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts starved overload slow large tree launch launch_chaos figures liar lies lies_said door sim"
-parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls"
+parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
+parts="$parts mpi_chaos"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 # extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.
 ftmpi=$(ls extras/ftmpi/lib/*.c | sed -e 's/.*\///' -e 's/\.c$//' -e '/^fortran/d' -e '/^pump$/d' \
     -e '/^environ$/d')
 instead='-I. -Iextras/ftmpi -Dphx_now_us=mpi_sim_now -Dphx_send=mpi_sim_send
-    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf'
+    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf
+    -Dwrite=mpi_sim_write'
 mkdir -p "$dir"
 
 # Coroutines, in which blocking calls of MPI wait.
