@@ -16,6 +16,16 @@ build/phoenix.o: phoenix.c phoenix.h
 test:
 	@./test/run.sh $(if $(ONLY),--only '$(ONLY)')
 
+# A minute: phoenix.c builds, and the unit tests of src/ pass, by one compiler and without sanitizers.
+check:
+	@./test/run.sh --check
+
+# Would the tests notice? One line of a brain is changed at a time: SEED=1 COUNT=100 ONLY=route STAGES=room
+# AGAIN=1 FRESH=1 JOBS=2; see the script.
+mutants: phoenix.c
+	@SEED='$(SEED)' COUNT='$(COUNT)' ONLY='$(ONLY)' STAGES='$(STAGES)' AGAIN='$(AGAIN)' FRESH='$(FRESH)' \
+	    ./test/mutants/run.sh
+
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
 launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c)
@@ -109,5 +119,5 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
+.PHONY: all test check mutants demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
     bench_detect bench_serf models lab ports install clean FORCE

@@ -8,15 +8,15 @@
 extern "C" {
 #endif
 
-/* Error classes. In FTMPI_COMM_MODE_ULFM (start with --ft ulfm) the first stands for MPI_ERR_OTHER. The second
- * is returned for a receive from anybody as long as a failure is not acknowledged; it stays pending. */
+/* Error classes. In FTMPI_COMM_MODE_ULFM (start with --ft ulfm) the first stands for MPI_ERR_OTHER. The
+ * third is returned for a receive from anybody as long as a failure is not acknowledged; it stays pending. */
 #define MPIX_ERR_PROC_FAILED 22
 #define MPIX_ERR_PROC_FAIL_STOP MPIX_ERR_PROC_FAILED
 #define MPIX_ERR_PROC_FAILED_PENDING 23
 #define MPIX_ERR_REVOKED 24
 
-/* In every mode. Not collective: revoke and what is about acknowledging. shrink and agree work on communicators
- * that are revoked or have failed members, and never fail for these alone. */
+/* In every mode. Not collective: revoke and what is about acknowledging. shrink and agree work on
+ * communicators that are revoked or have failed members. */
 int MPIX_Comm_revoke(MPI_Comm comm);
 int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);

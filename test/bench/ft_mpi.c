@@ -4,7 +4,7 @@
  *        ft_mpi main              says when main() was reached, and ends
  *        ft_mpi reduce MS         microseconds of an MPI_Allreduce of 8 bytes
  *        ft_mpi agree MS          .. of an MPIX_Comm_agree, which has two rounds
- *        ft_mpi dup MS            .. of an MPI_Comm_dup and its end: an agreement of one round in modes of --ft
+ *        ft_mpi dup MS            .. of an MPI_Comm_dup and its end: one round in modes of --ft
  *        ft_mpi messages COUNT    COUNT small messages from rank 0 to rank 1 in batch(), for callgrind
  */
 #define _POSIX_C_SOURCE 200809L

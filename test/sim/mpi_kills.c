@@ -6,6 +6,8 @@
 #include "engine.h"
 #include "mpi.h"
 #include "mpi_call.h"
+#include "pump.h"
+#include "vote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,8 +257,39 @@ static int strict_rank(struct mpi_process *p)
     return 0;
 }
 
-/* Two rounds: a communicator that is made ends alike at all that return, the dead included. */
+/* Two rounds, as MPIX_Comm_agree and recoveries have them: alike at all that return, the dead included. */
 static int uniform_rank(struct mpi_process *p)
+{
+    struct kills_record *r = record();
+
+    MPI_Init(NULL, NULL);
+    warm_up();
+    r->rc = kills_agree(~(1u << p->seat), &r->context);
+    r->returned = 1;
+    MPI_Finalize();
+    return 0;
+}
+
+int kills_agree(uint32_t flags, uint32_t *value)
+{
+    struct ftm_vote_part part = { flags, 0, NULL };
+    const struct ftm_agree_value *v;
+    struct ftm_vote *vote;
+    int i;
+
+    vote = ftm_vote_start(ftm_this, ftm_this->world, FTM_VOTE_AGREE, 0, &part);
+    if (vote == NULL || ftm_pump_until(ftm_this, ftm_vote_done, vote) != 0)
+        return MPI_ERR_INTERN;
+    v = ftm_vote_value(vote);
+    *value = ftm_vote_flags(vote) & 0xffffu;
+    for (i = 0; v != NULL && i < ftm_vote_members(vote); i++)
+        *value |= (uint32_t)ftm_vote_says_failed(vote, ftm_vote_member(vote, i)) << (16 + i);
+    ftm_vote_release(ftm_this, vote);
+    return MPI_SUCCESS;
+}
+
+/* One round: a communicator that is made, or not, alike at all that live. */
+static int dup_rank(struct mpi_process *p)
 {
     struct kills_record *r = record();
     MPI_Comm made = MPI_COMM_NULL;
@@ -339,6 +372,7 @@ static const struct {
     { "strict", strict_rank, 0, 0 },
     { "collective", strict_rank, 0, 1 },
     { "uniform", uniform_rank, 1, 0 },
+    { "dup", dup_rank, 0, 0 },
     { "recover", first_dies, 0, 0 },
     { NULL, NULL, 0, 0 }
 };
@@ -380,7 +414,8 @@ static int again(struct sim *s)
     campaign_begin(&c, s, name);
     text += used;
     if (c.plan.program == NULL
-        || sscanf(text, "%39s %d %d %lu %d%n", mode, &c.plan.ranks, &count, &seed, &c.kills.first, &used) != 5) {
+        || sscanf(text, "%39s %d %d %lu %d%n", mode, &c.plan.ranks, &count, &seed, &c.kills.first, &used)
+            != 5) {
         world_fail(s->w, "KILLS is nonsense");
         return 1;
     }
@@ -431,7 +466,8 @@ void tell_agree_kills(struct sim *s)
 {
     if (again(s))
         return;
-    agree_all(s, "agree_kills one round", "blank,nop,strict", "strict");
+    agree_all(s, "agree_kills strict collective", "blank,nop,strict", "strict");
+    agree_all(s, "agree_kills one round", "blank,nop", "dup");
     agree_all(s, "agree_kills two rounds", "blank,nop", "uniform");
 }
 

@@ -42,6 +42,10 @@ struct kills {
 int kills_sends(struct mpi_process *p, uint64_t to, uint64_t tag, size_t size);
 int kills_was_reached(const struct kills *k, int victim); /* it has had as many messages */
 
+/* All of MPI_COMM_WORLD agree in two rounds, once: the low half of value is the AND of all flags, the other
+ * who has failed. An MPI class. */
+int kills_agree(uint32_t flags, uint32_t *value);
+
 /* What c looks like from within, at the end of the record of this process. comm: MPI_Comm. */
 void kills_look(int comm);
 /* How many differ: views of one generation and context at different processes. */

@@ -317,6 +317,7 @@ static void on_message(phx *node, const struct phx_message *m, void *user)
 static void launcher_loses(struct mpi_launch *l, struct launch_node *lost)
 {
     uint64_t words[MPI_PROCESSES];
+    const char *why;
     uint32_t count = 0;
     int i, host = lost->index - 1;
 
@@ -329,9 +330,11 @@ static void launcher_loses(struct mpi_launch *l, struct launch_node *lost)
             words[count++] = FTM_FROM(0, (unsigned)l->j->process[i].life, (unsigned)l->j->process[i].seat);
     ftm_arbiter_host_lost(l->arbiter, words, count, "its host is lost");
     for (i = 0; i < l->j->plan.ranks; i++)
-        if (l->start[i].under_way && l->start[i].host == host) {
+        if (l->start[i].under_way && l->start[i].host == host) { /* elsewhere, if there is such a place */
             l->start[i].under_way = 0;
-            ftm_arbiter_unstarted(l->arbiter, (uint32_t)i, l->start[i].life, "its host is lost");
+            why = on_start(l, (uint32_t)i, l->start[i].life);
+            if (why != NULL)
+                ftm_arbiter_unstarted(l->arbiter, (uint32_t)i, l->start[i].life, why);
         }
 }
 

@@ -208,6 +208,13 @@ bars() {
     { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
     full mpi_traffic 8 SEEDS=500
     full mpi_walls 12
+    full agree_messages 12
+    full agree_kills 5 FULL=1 # 2 minutes of processor time
+    full strict_kills 8 FULL=1
+    full recover_kills 4 FULL=1
+    full opposite_orders 7
+    full enter_time 16
+    full ft_chaos 12 SEEDS=1000
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
@@ -361,6 +368,13 @@ delivery() {
 mpi() {
     sim SCENARIO=mpi_traffic SEEDS=200
     sim SCENARIO=mpi_walls
+    sim SCENARIO=agree_messages
+    sim SCENARIO=agree_kills
+    sim SCENARIO=strict_kills
+    sim SCENARIO=recover_kills
+    sim SCENARIO=opposite_orders
+    sim SCENARIO=enter_time
+    sim SCENARIO=ft_chaos SEEDS=150
 }
 
 lies() {
@@ -390,7 +404,8 @@ sane() {
         return
     fi
     for run in 'campaign NODES=12 SEEDS=30 SEED=5000' 'scarce NODES=8 SEEDS=3' 'moves_kills NODES=6' \
-        'casts NODES=6' 'mixed_sizes NODES=4' 'mpi_traffic SEEDS=10'; do
+        'casts NODES=6' 'mixed_sizes NODES=4' 'mpi_traffic SEEDS=10' \
+        'ft_chaos SEEDS=10'; do
         judged "sim under sanitizers: $run" "$sane" SCENARIO=$run
     done
 }

@@ -86,8 +86,8 @@ static int fault_is_alone(const struct ftm_comm *c)
     return c->fault.gone + g->gaps > 0 && g->size - g->gaps - c->fault.gone <= (c->remote == NULL);
 }
 
-/* The first failure that no receive from anybody has told, and in ULFM that is not acknowledged. MPI_UNDEFINED:
- * there is none. */
+/* The first failure that no receive from anybody has told, and in ULFM that is not acknowledged.
+ * MPI_UNDEFINED: there is none. */
 static int fault_untold(const struct ftm_fault *f)
 {
     size_t i = f->modes.comm == FTMPI_COMM_MODE_ULFM ? f->acked : 0;

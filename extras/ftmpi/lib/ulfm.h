@@ -5,8 +5,8 @@
 #include "comm.h"
 #include "request.h"
 
-/* The members of c (of the other side of an intercommunicator) whose failures were declared, in that order: the
- * first `most` of them. NULL: no memory. */
+/* The members of c (of the other side of an intercommunicator) whose failures were declared, in that order:
+ * the first `most` of them. NULL: no memory. */
 struct ftm_group *ftm_ulfm_failed(struct ftm *e, const struct ftm_comm *c, int most);
 
 /* The first `most` of these are acknowledged, which is never taken back. Returns how many are. */
@@ -18,7 +18,7 @@ int ftm_ulfm_acknowledged(const struct ftm_comm *c);
 int ftm_ulfm_agree(struct ftm *e, struct ftm_comm *c, int *and_of, struct ftm_request **out);
 int ftm_ulfm_shrink(struct ftm *e, struct ftm_comm *c, int *newcomm, struct ftm_request **out);
 
-/* For the engine: ends the requests of which the vote is over. And gives back what is left of one that goes. */
+/* For the engine: ends the requests of which the vote is over; and gives back what one has that goes. */
 void ftm_ulfm_run(struct ftm *e);
 void ftm_ulfm_forget(struct ftm *e, struct ftm_request *r);
 

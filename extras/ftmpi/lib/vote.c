@@ -345,7 +345,7 @@ static void vote_call(struct ftm_vote *v)
             vote_send(v, i, nothing, 0);
 }
 
-/* We say no, for a program that may never come to it; and others that may not know of this vote shall, too. */
+/* We say no, for a program that may never come to it; and others that do not know of this vote shall, too. */
 static void vote_go_on(struct ftm_vote *v)
 {
     static const struct ftm_vote_part no = { 0, 0, NULL };
