@@ -3,8 +3,7 @@
 #
 # Lines "bar NAME FIGURE LIMIT ok|short"; times are medians of ROUNDS (11) runs that take turns. QUICK=1: one
 # short round of each, and without the counts of instructions, which want valgrind. An agreement of two rounds
-# is an MPI_Comm_dup in a mode of --ft; that of one round is what a strict MPI_Allreduce takes longer than a
-# loose one.
+# is MPIX_Comm_agree; that of one round is what a strict MPI_Allreduce takes longer than a loose one.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
@@ -77,21 +76,22 @@ figure() { # file, words of ftmpirun: the first figure of the last line
     to=$1
     shift
     { timeout 60 $run "$@" 2>> "$out/err" < /dev/null || echo -; } > "$out/said"
-    awk 'END { print NR > 0 ? $1 : "-" }' "$out/said" >> "$out/$to"
+    awk '{ one = $1 } END { print one == "" ? "-" : one }' "$out/said" >> "$out/$to"
 }
 
-for one in reduce strict dup; do : > "$out/$one"; done
+for one in reduce strict agree dup; do : > "$out/$one"; done
 round=0
 while [ "$round" -lt "$rounds" ]; do
     round=$((round + 1))
     figure reduce -n 8 --ft shrink "$out/ft_mpi" reduce "$ms"
     figure strict -n 8 --ft shrink,nop,strict "$out/ft_mpi" reduce "$ms"
+    figure agree -n 8 --ft shrink "$out/ft_mpi" agree "$ms"
     figure dup -n 8 --ft shrink "$out/ft_mpi" dup "$ms"
 done
 bar agree_1_round_of_allreduce "$(pairs strict reduce 'x / y - 1')" 2
-bar agree_2_rounds_of_allreduce "$(pairs dup reduce 'x / y')" 4
+bar agree_2_rounds_of_allreduce "$(pairs agree reduce 'x / y')" 4
 note "8 ranks, us: allreduce $(median < "$out/reduce"), strict $(median < "$out/strict")," \
-    "dup $(median < "$out/dup")"
+    "agree $(median < "$out/agree"), dup $(median < "$out/dup")"
 
 # ---- Nobody dies --------------------------------------------------------------------------------------
 

@@ -3,11 +3,12 @@
 /* usage: ft_mpi sleep             all sleep in MPI_Recv; whoever is told calls MPI_Comm_dup
  *        ft_mpi main              says when main() was reached, and ends
  *        ft_mpi reduce MS         microseconds of an MPI_Allreduce of 8 bytes
- *        ft_mpi dup MS            .. of an MPI_Comm_dup, which is an agreement in the modes of --ft
+ *        ft_mpi agree MS          .. of an MPIX_Comm_agree, which has two rounds
+ *        ft_mpi dup MS            .. of an MPI_Comm_dup and its end: one round in modes of --ft
  *        ft_mpi messages COUNT    COUNT small messages from rank 0 to rank 1 in batch(), for callgrind
  */
 #define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
+#include <mpi-ext.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static int sleeper(int restarted)
 static void measure(const char *what, double seconds)
 {
     double began = now(), t, one = 1.0, sum;
-    int count, i, go = 1;
+    int count, i, go = 1, flag = 1;
     MPI_Comm made;
 
     for (count = 8; go; count *= 2) {
@@ -78,6 +79,8 @@ static void measure(const char *what, double seconds)
         for (i = 0; i < count; i++)
             if (what[0] == 'r') {
                 MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            } else if (what[0] == 'a') {
+                MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
             } else {
                 MPI_Comm_dup(MPI_COMM_WORLD, &made);
                 MPI_Comm_free(&made);

@@ -417,7 +417,7 @@ scene_ft_sites() {
     note "ended $((SECONDS - begun)) s after the gateway; told: $(grep -c ' noticed ' "$dir/out")"
     [ "$(grep -c "^= .*bits $bits\$" "$dir/out")" -eq 8 ] \
         || die "wanted eight times bits $bits: $(grep '^=' "$dir/out"; tail -n 5 "$dir/err")"
-    soon 15 nothing_of cg || die "something is left"
+    soon 15 nothing_of cg || die "left: $(pgrep -af "$dir/")"
     pairs=8/8
 }
 
