@@ -104,6 +104,16 @@ static int local_open_ftmpi(struct la_local *l)
     return err;
 }
 
+struct phx_id la_agent_id(const struct la_local *l, uint32_t agent)
+{
+    struct phx_id id;
+
+    memcpy(id.b, "LAUNCH\0\0", 8);
+    la_agent_put32(id.b + 8, l->job->id);
+    la_agent_put32(id.b + 12, agent);
+    return id;
+}
+
 int la_agent_make_node(struct la_local *l)
 {
     uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
@@ -113,9 +123,7 @@ int la_agent_make_node(struct la_local *l)
     int err;
 
     phx_config_init(&cfg);
-    memcpy(id.b, "LAUNCH\0\0", 8);
-    la_agent_put32(id.b + 8, l->job->id);
-    la_agent_put32(id.b + 12, la_agent_self(l));
+    id = la_agent_id(l, la_agent_self(l));
     snprintf(cluster, sizeof cluster, "launch-%08lx", (unsigned long)l->job->id);
     if (l->job->ftmpi) /* the processes are nodes of it, and it has a key of its own in any case */
         snprintf(cluster, sizeof cluster, "ftmpi");
