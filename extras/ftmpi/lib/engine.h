@@ -132,6 +132,7 @@ struct ftm {
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
     struct ftm_list rings_in, rings_out; /* in use */
     struct ftm_list requests;       /* all of them */
+    struct ftm_list agreeing;       /* those of ulfm.c that are not done */
     struct ftm_list pool;           /* requests to be used again */
     int pooled;
     char *scratch;                  /* config.eager_limit bytes, to pack small messages in */

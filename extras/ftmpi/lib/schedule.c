@@ -405,7 +405,8 @@ void ftm_schedule_failed(struct ftm *e, const struct ftm_proc *p)
     struct ftm_schedule *s;
 
     for (s = e->schedules; s != NULL; s = s->next)
-        if (!s->done && !s->goes_on && s->vote == NULL && ftm_group_rank_of(s->comm->group, p->index) != MPI_UNDEFINED)
+        if (!s->done && !s->goes_on && s->vote == NULL
+            && ftm_group_rank_of(s->comm->group, p->index) != MPI_UNDEFINED)
             schedule_end(s, ftm_fault_code(s->comm));
 }
 
