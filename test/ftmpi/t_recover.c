@@ -619,6 +619,17 @@ static void process_overlap(struct process *p)
     p->second = p->seat % 2;
 }
 
+static void drain(void)
+{
+    while (world.events > 0 && ++world.handled < EVENTS_MAX) {
+        struct event e = event_take();
+
+        world.now = e.time;
+        handle(&e);
+        ftm_mem_free(&world.mem, e.bytes, e.size);
+    }
+}
+
 static void world_run(const struct run *run)
 {
     int i;
@@ -642,13 +653,7 @@ static void world_run(const struct run *run)
         else
             event_in(draw(200), BEGIN, i, 0);
     }
-    while (world.events > 0 && ++world.handled < EVENTS_MAX) {
-        struct event e = event_take();
-
-        world.now = e.time;
-        handle(&e);
-        ftm_mem_free(&world.mem, e.bytes, e.size);
-    }
+    drain();
     total.waste += world.events > 0;
     while (world.events > 0) {
         struct event e = event_take();
@@ -773,6 +778,66 @@ static void test_nobody(void)
     show("nobody can be started");
 }
 
+/* One vote of all three; 0: not all had the same. */
+static int vote_once(struct ftm_comm *comm[3], uint32_t number)
+{
+    static const struct ftm_vote_part part = { FTM_VOTE_CONTENT | FTM_VOTE_WHOLE, 0, NULL };
+    struct ftm_vote *v[3];
+    int i, good = 1;
+
+    for (i = 0; i < 3; i++)
+        v[i] = ftm_vote_start(world.process[i].e, comm[i], FTM_VOTE_CREATE, number, &part);
+    drain();
+    for (i = 0; i < 3; i++) {
+        good &= ftm_vote_done(v[i]) && ftm_vote_flags(v[i]) == part.flags;
+        ftm_vote_release(world.process[i].e, v[i]);
+    }
+    return good;
+}
+
+static void test_memory(void)
+{
+    /* Goal: what was agreed upon is forgotten in the end. Method: many votes on one communicator, and one on
+     * each of many that are freed; memory stays as it was after the first ones. */
+    struct ftm_comm *comm[3];
+    size_t after[2] = { 0, 0 };
+    uint32_t k;
+    int i, good = 1;
+
+    memset(world.process, 0, sizeof world.process);
+    memset(&world.run, 0, sizeof world.run);
+    world.run.n = 3;
+    world.run.mode = FTMPI_COMM_MODE_SHRINK;
+    world.count = world.notices = 0;
+    for (i = 0; i < 3; i++)
+        comm[i] = process_start(i, 0)->e->world;
+    for (k = 0; k < 500; k++) {
+        good &= vote_once(comm, k);
+        after[k > 20] = world.process[1].e->mem.bytes;
+        world.handled = 0;
+    }
+    ok(good && after[0] == after[1], "500 votes take as much memory as 20: %lu, %lu bytes",
+       (unsigned long)after[0], (unsigned long)after[1]);
+    for (k = 0; k < 900; k++) {
+        for (i = 0; i < 3; i++) {
+            struct ftm_comm_parts parts = { NULL, 100 + 2 * k, NULL, NULL, NULL, 0 };
+
+            parts.parent = world.process[i].e->world;
+            parts.group = parts.parent->group;
+            good &= ftm_comm_new(world.process[i].e, &parts, &comm[i]) == 0;
+        }
+        good &= vote_once(comm, 0);
+        for (i = 0; i < 3; i++)
+            ftm_comm_free(world.process[i].e, comm[i]);
+        after[k > 300] = world.process[1].e->mem.bytes;
+        world.handled = 0;
+    }
+    ok(good && after[0] == after[1], "and 900 communicators as much as 300: %lu, %lu bytes",
+       (unsigned long)after[0], (unsigned long)after[1]);
+    for (i = 0; i < 3; i++)
+        ftm_free(world.process[i].e);
+}
+
 static int bar(const char *name, long figure)
 {
     printf("bar %s %ld 0 %s\n", name, figure, figure == 0 ? "ok" : "short");
@@ -822,6 +887,7 @@ int main(int argc, char **argv)
         return one(argc, argv);
     test_kills();
     test_nobody();
+    test_memory();
     ftm_mem_free(&world.mem, world.heap, world.capacity * sizeof *world.heap);
     ok(world.mem.bytes == 0, "all memory came back");
     return test_end();
