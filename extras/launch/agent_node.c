@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An agent that dies without a word may be the only way for those below, and watched by others: this is how
+ * long they take it for alive. A job with --ft waits for their ranks' end as little as for others'. */
+#define NODE_FT_INSURANCE_US ((uint64_t)5000000)
+
 /* ---- Phoenix ------------------------------------------------------------------------------------- */
 
 /* From rank to rank of one job: 1 if it is for one. */
@@ -89,6 +93,8 @@ static void local_detector(const struct la_job *job, struct phx_detector *d)
     d->interval_us = job->detect_us[0];
     d->timeout_us = job->detect_us[1];
     d->broken_us = job->detect_us[2];
+    if (job->ft)
+        d->insurance_us = NODE_FT_INSURANCE_US;
     if (d->insurance_us < d->interval_us)
         d->insurance_us = d->interval_us;
 }
