@@ -3,7 +3,10 @@
  * and whether the bytes are one frame or a stream. */
 #include "../unit/test.h"
 
-#include "../../phoenix.c"
+#include "wire/data.h"
+#include "wire/link.h"
+#include "wire/route.h"
+
 #include "../unit/wire_rig.h"
 
 #include "fuzz.h"

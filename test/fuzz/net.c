@@ -116,7 +116,7 @@ static int node_step(void *state, uint64_t now)
 {
     struct net_node *n = state;
 
-    return phx_step(n->p, now, NULL, 0);
+    return phx_step(n->p, now, NULL, 0) > 0;
 }
 
 static uint64_t node_deadline(void *state)
@@ -160,19 +160,30 @@ static void net_config(struct net_node *n, struct phx_config *c)
     if (n->net->os != NULL)
         n->net->given[n->index] = n->net->os(n);
     c->os = &n->net->given[n->index];
-    c->alloc = &n->net->w->hosts[n->host].alloc;
+    n->net->memory[n->index] = n->net->w->hosts[n->host].alloc;
+    if (n->net->alloc != NULL)
+        n->net->memory[n->index] = n->net->alloc(n);
+    c->alloc = &n->net->memory[n->index];
 }
 
-void net_start(struct net *net, uint32_t i)
+/* Once more if it fails: then what was short may be there. */
+static void net_insist(phx *p, int (*call)(phx *p, const char *text), const char *text)
+{
+    for (int tries = 0; tries < 3 && call(p, text) != 0; tries++)
+        continue;
+}
+
+int net_start(struct net *net, uint32_t i)
 {
     struct net_node *n = &net->nodes[i];
     struct world_app app = { .state = n, .step = node_step, .deadline = node_deadline };
     struct phx_config c;
     struct phx_address a;
     char text[PHX_ADDRESS_TEXT];
+    int err;
 
     if (n->p != NULL)
-        return;
+        return 0;
     world_begin(net->w, n->host);
     net_config(n, &c);
     n->life = ++net->lives;
@@ -180,16 +191,20 @@ void net_start(struct net *net, uint32_t i)
     n->closing = 0;
     memset(n->sent, 0, sizeof n->sent);
     memset(n->outcome, 0, sizeof n->outcome);
-    fuzz_must(phx_new(&n->p, &c, net->w->now) == 0, "a node begins");
+    if ((err = phx_new(&n->p, &c, net->w->now)) != 0) {
+        fuzz_must(n->p == NULL && net->w->hosts[n->host].mem_used == 0, "a failed phx_new leaks");
+        return err;
+    }
     phx_self(n->p, &n->id);
     world_address(net->w, n->host, PORT, &a);
-    (void)phx_listen(n->p, phx_address_text(&a, text));
+    net_insist(n->p, phx_listen, phx_address_text(&a, text));
     for (uint32_t j = 0; j < 2; j++) {
         world_address(net->w, net->nodes[j].host, PORT, &a);
         if (j != i)
-            (void)phx_join(n->p, phx_address_text(&a, text));
+            net_insist(n->p, phx_join, phx_address_text(&a, text));
     }
     world_attach(net->w, n->host, &app);
+    return 0;
 }
 
 void net_crash(struct net *net, uint32_t i)

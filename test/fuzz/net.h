@@ -40,18 +40,19 @@ struct net {
     struct net_flow *flows;
     size_t flow_count, flow_room;
     uint64_t delivered, outcomes;
-    int strict;                /* also: no number may be missing; see net_settled */
     /* Called from every callback, if set; may call anything. */
     void (*meddle)(struct net_node *n, void *ctx);
     void *ctx;
     struct phx_os (*os)(struct net_node *n); /* what the node gets; NULL: the world's */
+    struct phx_alloc (*alloc)(struct net_node *n);
     size_t mem_limit;
     struct phx_os given[NODES];
+    struct phx_alloc memory[NODES];
 };
 
 void net_begin(struct net *n, uint64_t seed);
-/* Starts node i: a new life, listening, and joined to node 0 (and 1). */
-void net_start(struct net *n, uint32_t i);
+/* Starts node i: a new life, listening, and joined to nodes 0 and 1. 0, or why there is no node. */
+int net_start(struct net *n, uint32_t i);
 void net_crash(struct net *n, uint32_t i);
 void net_run(struct net *n, uint64_t us);
 /* Sends a payload of `size` bytes at least to a name; with a token if asked. */

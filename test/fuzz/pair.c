@@ -27,7 +27,8 @@ static long false_send(void *world, int handle, const struct iovec *iov, int cou
         memcpy(copy + size, iov[i].iov_base, n);
         size += n;
     }
-    for (size_t at = world_rng_below(&h->rng, falsify); at < size; at += 1 + world_rng_below(&h->rng, falsify))
+    for (size_t at = world_rng_below(&h->rng, falsify); at < size;
+         at += 1 + world_rng_below(&h->rng, falsify))
         copy[at] = (uint8_t)(copy[at] ^ 1u << world_rng_below(&h->rng, 8));
     one.iov_len = size;
     return plain[h->index].send(world, handle, &one, 1);
@@ -91,7 +92,7 @@ static void obey(struct fuzz_in *in)
         net_crash(&net, (a >> 2) % NODES);
         if (a & 128)
             net_run(&net, (uint64_t)(a >> 4) * 300 * MS);
-        net_start(&net, (a >> 2) % NODES);
+        fuzz_must(net_start(&net, (a >> 2) % NODES) == 0, "a node begins");
         break;
     }
 }
@@ -106,7 +107,7 @@ static void heal(void)
                 world_reset_pair(net.w, i, j);
         }
     for (uint32_t i = 0; i < NODES; i++)
-        net_start(&net, i);
+        fuzz_must(net_start(&net, i) == 0, "a node begins");
     net_run(&net, 60 * SECOND);
 }
 
@@ -123,7 +124,7 @@ static void must_be_whole(int clean)
         fuzz_must(restarts > 0 || phx_pending(net.nodes[i].p) == 0, "node %u has %zu pending", i,
                   phx_pending(net.nodes[i].p));
         for (uint64_t t = 1; t <= net.nodes[i].tokens && restarts == 0; t++)
-            fuzz_must(net.nodes[i].outcome[t] == 1, "token %lu of node %u has no outcome", (unsigned long)t, i);
+            fuzz_must(net.nodes[i].outcome[t] == 1, "token %lu of node %u: no outcome", (unsigned long)t, i);
     }
     before = net.delivered;
     for (uint32_t i = 0; i < NODES; i++)
@@ -144,7 +145,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     falsify = 0;
     restarts = moved_by_force = 0;
     for (uint32_t i = 0; i < NODES; i++)
-        net_start(&net, i);
+        fuzz_must(net_start(&net, i) == 0, "a node begins");
     for (uint32_t i = 0; i < NODES; i++)
         (void)phx_assume(net.nodes[i].p, 1 + i, 1 + i);
     (void)phx_assume(net.nodes[0].p, NAMES, NAMES);

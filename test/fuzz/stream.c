@@ -285,7 +285,10 @@ static void obey(struct fuzz_in *in)
     case 7: net_run(&net, (uint64_t)a * a * 100); hear(); break;
     case 8: net_run(&net, (uint64_t)a * 50 * MS); hear(); break;
     case 9: net_send(&net, a % 2, 1 + (a >> 1) % NAMES, (size_t)a * (a > 200 ? 400 : 4), a & 64); break;
-    case 10: if (whim != 0) call_anything(&net.nodes[a % 2], fuzz_byte(in), fuzz_byte(in), fuzz_byte(in)); break;
+    case 10:
+        if (whim != 0)
+            call_anything(&net.nodes[a % 2], a >> 1, fuzz_byte(in), fuzz_byte(in));
+        break;
     default: if (a < 128) hang_up(); else dial(a); break;
     }
 }
@@ -320,8 +323,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     peer.host = &net.w->hosts[PEER];
     memset(peer.id.b, 0x50, sizeof peer.id.b);
     world_begin(net.w, PEER);
-    net_start(&net, 0);
-    net_start(&net, 1);
+    fuzz_must(net_start(&net, 0) == 0 && net_start(&net, 1) == 0, "two nodes");
     (void)phx_assume(net.nodes[0].p, 1, 1);
     (void)phx_assume(net.nodes[1].p, 2, 2);
     net_run(&net, 300 * MS);

@@ -363,8 +363,8 @@ static void test_busy(void)
 static void test_all_busy(void)
 {
     /* Goal: nodes that all get their processor late do not make each other later. Method: one that announces
-     * twice its own interval has two neighbours, both monitors, that say again and again that they are busy; it
-     * looks each time. Found by test/fuzz/pair.c: every beat was answered by one. */
+     * twice its own interval has two neighbours, both monitors, that say again and again that they are busy.
+     * Found by test/fuzz/pair.c: every beat was answered by one. */
     struct rig r;
     uint32_t before;
     int i;
