@@ -1,6 +1,6 @@
 /* pair.c - fuzz: two or three nodes and their messages, over clean links and falsified ones, with restarts. */
-/* The input is a program: sends with tokens, names that are taken, released and handed on, casts, cut links, a
- * node that is killed and started again, stalls, and from a moment on bytes that are changed on their way.
+/* The input is a program: sends with tokens, names that are taken, released and handed on, casts, cut links,
+ * a node that is killed and started again, stalls, and perhaps bytes that are changed on their way.
  *
  * What must hold: no crash or leak; our messages at most once and in order at each life of a holder, one
  * outcome for each token (net.c). In the end all is healed: then everybody hears everybody, and in a run

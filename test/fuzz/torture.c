@@ -1,9 +1,9 @@
 /* torture.c - three nodes, and the n-th allocation or call of the world of one of them fails, for every n. */
-/* Goal: whatever the world refuses, once or from then on for a while, no node crashes, leaks memory or handles,
- * shows a message twice or out of order, or tells two outcomes; and when the world is well again all three are
- * at work again. Method: a play in the simulated world, with joins, names, small and large messages both ways, a
- * hand-over, a cast and a link that breaks. One run counts what the victim asks for; then each call fails in
- * turn with each error that it may give.
+/* Goal: whatever the world refuses, once or from then on for a while, no node crashes, leaks memory or
+ * handles, shows a message twice or out of order, or tells two outcomes; and when the world is well again all
+ * three are at work again. Method: a play in the simulated world, with joins, names, small and large messages
+ * both ways, a hand-over, a cast and a link that breaks. One run counts what the victim asks for; then each
+ * call fails in turn with each error that it may give.
  *
  *      torture [STRIDE [VICTIM]]     every STRIDE-th call only */
 #include "net.h"
@@ -295,8 +295,9 @@ static void torture(uint32_t who, long stride, long from)
             for (lasting = 0; lasting < 2; lasting++, runs[c]++) {
                 fail_at = n;
                 fail_with = errors[c][e];
-                fprintf(stderr, "\r# node %u: call %ld of %ld, %s: %s %s        ", who, n, most, call_name[c],
-                        fail_with == 1 ? "closed" : phx_strerror(fail_with), lasting ? "from then on" : "once");
+                fprintf(stderr, "\r# node %u: call %ld of %ld, %s: %s %s        ", who, n, most,
+                        call_name[c], fail_with == 1 ? "closed" : phx_strerror(fail_with),
+                        lasting ? "from then on" : "once");
                 fuzz_one(NULL, 0);
             }
     }
