@@ -1,6 +1,6 @@
 /* agree.c - fuzz: what members of an agreement of FT-MPI may say. */
-/* A member among two to six hears messages that the input makes, of any member, and failures. What must hold: no
- * crash or leak, a result that stays, and no message to itself or to one that has failed. */
+/* A member among two to six hears messages that the input makes, of any member, and failures. What must hold:
+ * no crash or leak, a result that stays, and no message to itself or to one that has failed. */
 #include "../../extras/ftmpi/lib/agree.h"
 
 #include "fuzz.h"

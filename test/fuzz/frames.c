@@ -1,4 +1,4 @@
-/* frames.c - fuzz: each decoder of wire/ beside the second parser, and there and back. */
+/* frames.c - fuzz: each decoder of wire/ beside the second parser, and there and back (promise 134). */
 /* The first byte says whether the size field is made to fit, so that a mutation of the length is no dead end,
  * and whether the bytes are one frame or a stream. */
 #include "../unit/test.h"

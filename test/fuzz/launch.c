@@ -1,6 +1,6 @@
 /* launch.c - fuzz: what clients, files and other agents may say to the launcher. */
-/* The first byte chooses: conversations of clients with the engines of two hosts (PMI-1, PMI-2, PMGR, NLA), host
- * lists and the launcher's own words for them, or messages between agents' trees. */
+/* The first byte chooses: conversations of clients with the engines of two hosts (PMI-1, PMI-2, PMGR, NLA),
+ * host lists and the launcher's own words for them, or messages between agents' trees (promise 134). */
 #include "../launch/engine_rig.h"
 
 #include "extras/launch/place.h"
@@ -90,7 +90,8 @@ static void lists(const char *text, size_t size, unsigned how)
         fuzz_must(err == 0, "%s: %s", out.at, why);
         fuzz_must(again.count == h.count, "%u hosts, and %u of %s", h.count, again.count, out.at);
         for (uint32_t i = 0; i < h.count; i++)
-            fuzz_must(strcmp(again.list[i].name, names[i]) == 0, "%s is not %s", again.list[i].name, names[i]);
+            fuzz_must(strcmp(again.list[i].name, names[i]) == 0, "%s is not %s", again.list[i].name,
+                      names[i]);
         free(out.at);
     }
     free(names);

@@ -1,4 +1,4 @@
-/* pair.c - fuzz: two or three nodes and their messages, over clean links and falsified ones, with restarts. */
+/* pair.c - fuzz: three nodes and their messages, over clean links and falsified ones, with restarts. */
 /* The input is a program: sends with tokens, names that are taken, released and handed on, casts, cut links,
  * a node that is killed and started again, stalls, and perhaps bytes that are changed on their way.
  *
