@@ -101,6 +101,15 @@ bench_serf: phoenix.c
 models:
 	@ONLY='$(ONLY)' FULL='$(FULL)' ./test/models/run.sh
 
+# Looks for inputs that break something, by clang's libFuzzer: MINUTES=30 for each target, ONLY=stream picks,
+# KEEP=1 keeps what was found in test/fuzz/corpus.
+fuzz: phoenix.c
+	@MINUTES='$(MINUTES)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/fuzz/run.sh
+
+# Three nodes, and each allocation and each call of the world of one of them fails in turn, in each way.
+torture: phoenix.c
+	@./test/fuzz/run.sh torture
+
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
@@ -120,4 +129,4 @@ clean:
 
 FORCE:
 .PHONY: all test check mutants demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
-    bench_detect bench_serf models lab ports install clean FORCE
+    bench_detect bench_serf models fuzz torture lab ports install clean FORCE

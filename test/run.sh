@@ -617,6 +617,9 @@ if [ -s "$work/queue" ]; then
     stage 'the simulated world' "$jobs"
 fi
 
+add 'fuzz' 'limit sh test/fuzz/run.sh replay'
+stage 'what fuzzers found' 1
+
 add 'cliffs' 'limit sh test/bench/cliffs/run.sh small'
 stage 'what one change costs' 1
 

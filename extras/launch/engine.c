@@ -146,7 +146,7 @@ static void forget_pending(struct la_engine *e, const struct la_client *c)
 static void end_client(struct la_engine *e, struct la_client *c)
 {
     if (c->codec->ended != NULL && !c->broken)
-        c->codec->ended(e, c, c->in + c->in_from, c->in_size);
+        c->codec->ended(e, c, c->in != NULL ? c->in + c->in_from : c->in, c->in_size);
     c->closed = 1;
     e->closed++;
     forget_pending(e, c);

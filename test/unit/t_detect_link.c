@@ -370,6 +370,32 @@ static void test_busy(void)
     rig_free(&r);
 }
 
+static void test_all_busy(void)
+{
+    /* Goal: nodes that all get their processor late do not make each other later. Method: one that announces
+     * twice its own interval has two neighbours, both monitors, that say again and again that they are busy.
+     * Found by test/fuzz/pair.c: every beat was answered by one. */
+    struct rig r;
+    uint32_t before;
+    int i;
+
+    rig_init_monitors(&r, 2);
+    phx__detect_link_up(&r.d, 0, r.now);
+    phx__detect_link_up(&r.d, 1, r.now);
+    r.d.stalls_at = r.now;
+    r.d.stalls[0] = BEAT;
+    r.d.slow = 1; /* the next step announces what follows from that stall */
+    rig_step(&r, r.now + 1000);
+    before = rig_events(&r, 'b');
+    for (i = 0; i < 50; i++) {
+        phx__detect_heartbeat(&r.d, (uint32_t)i % 2, 2 * BEAT, 1, 1, r.now);
+        rig_step(&r, r.now + 1000);
+    }
+    ok(rig_events(&r, 'b') <= before + 2 && rig_monitors(&r) == 2, "%u beats in 50 ms to two busy monitors",
+       rig_events(&r, 'b') - before);
+    rig_free(&r);
+}
+
 static void test_used_while_busy(void)
 {
     /* Goal: who has announced a pause is not asked, whatever is sent to it, nor given up before
@@ -484,6 +510,7 @@ int main(void)
     test_monitors();
     test_fair_choice();
     test_busy();
+    test_all_busy();
     test_used_while_busy();
     test_links_and_states();
     test_memory();
