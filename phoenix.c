@@ -12583,7 +12583,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
     l->announced_us = next_us != 0 ? next_us : before;
     if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
         detect_set_timer(d, l, now);
-    if (busy && l->monitor) { /* a busy node sees nothing */
+    if (busy && l->monitor && detect_pick(d, 0, 0) != NULL) { /* a busy node sees nothing, another does */
         detect_drop_monitor(d, l);
         detect_fill_monitors(d);
     }
