@@ -52,7 +52,9 @@ build_library() { # directory, compiler and flags: what is stale
     for f in src/*/*.c; do
         newer "$1/$(object "$f")" "$f" $headers || $2 $flags -c "$f" -o "$1/$(object "$f")" || return 1
     done
-    newer "$1/libphx.a" src phoenix.h || { rm -f "$1/libphx.a"; ar rc "$1/libphx.a" "$1"/*_*.o; }
+    newer "$1/libphx.a" src phoenix.h && return 0
+    rm -f "$1/libphx.a"
+    for f in src/*/*.c; do echo "$1/$(object "$f")"; done | xargs ar rc "$1/libphx.a"
 }
 
 build_test() { # directory, compiler and flags, test
