@@ -19,7 +19,7 @@
 #define BURST 40u
 /* A silent death is seen after a heartbeat and a time-out, and counts as failed broken_us later: 15 s
  * with the usual detector, which the stories of deaths keep. */
-#define DEATH_TOLD (30 * SECOND)
+#define DEATH_TOLD (16 * SECOND)
 /* What a node says is pending is compared with the ledger once in so many of its steps: that walks all
  * its queues. */
 #define PENDING_EVERY 32u

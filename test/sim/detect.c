@@ -145,8 +145,9 @@ static void names_break(struct sim *s, uint32_t victim)
         if (n != 1 || lost[0].range.first != victim * 10u || lost[0].range.last != victim * 10u + 9
             || memcmp(&lost[0].owner, &d.victim, sizeof d.victim) != 0)
             world_fail(s->w, "host %u: %zu ranges are broken", (unsigned)i, n);
-        else if (d.broken[i * 2] < 1)
-            world_fail(s->w, "host %u was not told of broken names", (unsigned)i);
+        else if (d.broken[i * 2] != 1)
+            world_fail(s->w, "host %u was told of broken names %u times", (unsigned)i,
+                       (unsigned)d.broken[i * 2]);
     }
     if (s->w->failed || heir == WORLD_NONE)
         return;

@@ -303,7 +303,7 @@ routing() {
     sim SCENARIO=name_change NODES=32
     sim SCENARIO=quiet NODES=24
     sim SCENARIO=bounded NODES=128
-    sim SCENARIO=both_dial
+    sim SCENARIO=both_dial SEEDS=100 # 10,000 interleavings, promise 42
     sim SCENARIO=nats NODES=16
     sim SCENARIO=oneway NODES=12
     sim SCENARIO=stalled NODES=12

@@ -49,8 +49,8 @@ static void cold_start(struct sim *s)
     settled = settle(s, 3 * SECOND, 5 * MINUTE) + linked;
     t = totals(s);
     pairs = pairs_of(s);
-    bar(s, "cold_start entries per ordered pair", (double)t.entries / pairs, 3);
-    bar(s, "cold_start updates per ordered pair", (double)t.updates / pairs, 1);
+    bar(s, "cold_start entries per ordered pair", (double)t.entries / pairs, 1.2);
+    bar(s, "cold_start updates per ordered pair", (double)t.updates / pairs, 0.2);
     figure(s, "cold_start all reachable after s", (double)reached / 1e6);
     figure(s, "cold_start all linked after s", (double)linked / 1e6);
     figure(s, "cold_start settled after s", (double)settled / 1e6);

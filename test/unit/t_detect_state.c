@@ -172,6 +172,7 @@ static void test_probe(void)
      * node that is lost. */
     struct rig r;
     uint64_t begin;
+    int i;
 
     rig_init(&r);
     phx__detect_reachable(&r.d, 1, 1, 0, r.now);
@@ -185,6 +186,17 @@ static void test_probe(void)
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");
     rig_run(&r, begin + BROKEN);
     ok(rig_last(&r, 'F')->at == begin + BROKEN && rig_events(&r, 'p') == 3, "but gives it time");
+    rig_free(&r);
+    rig_init(&r); /* ten answers put it off, and the eleventh does not: anybody may say so for ever */
+    phx__detect_reachable(&r.d, 1, 1, 0, r.now);
+    phx__detect_reachable(&r.d, 1, 0, 0, r.now);
+    begin = r.now;
+    for (i = 0; i < 20; i++) {
+        rig_run(&r, r.now + BROKEN * 9 / 10);
+        phx__detect_alive(&r.d, 1, r.now);
+    }
+    ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_FAILED
+           && rig_last(&r, 'F')->at == begin + BROKEN * 9 / 10 * 10 + BROKEN, "but ten times only");
     rig_free(&r);
 }
 

@@ -361,6 +361,9 @@ static void test_many_returns(void)
     for (name = 100; name < 100 + 5000; name++) {
         check(turn_back(w, name) == 0, "add");
         phx__post_returns_confirm(back_of(w, 1, 0), back_of(w, 1, 0)->count);
+        if (name == 100 + 4095)
+            ok(back_of(w, 1, 0)->refused.count == 4096 && !phx__post_returns_refuses(back_of(w, 1, 0), 7),
+               "4096 names are refused one by one");
     }
     ok(back_of(w, 1, 0)->refused.count <= 4096 && phx__post_returns_refuses(back_of(w, 1, 0), 100)
            && phx__post_returns_refuses(back_of(w, 1, 0), 5099)
