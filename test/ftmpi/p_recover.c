@@ -116,7 +116,8 @@ static void recover(const char *how)
     } else {
         rc = MPI_Comm_dup(MPI_COMM_WORLD, &now);
         expect(rc == MPI_SUCCESS, "a dup that recovers");
-        expect(MPI_Comm_free(&world) == MPI_SUCCESS && world == MPI_COMM_NULL, "the world's variable is freed");
+        expect(MPI_Comm_free(&world) == MPI_SUCCESS && world == MPI_COMM_NULL,
+               "the world's variable is freed");
         MPI_Comm_size(now, &n);
         MPI_Comm_rank(now, &r);
         expect(r >= 0 && r < n, "the duplicate has ranks");
