@@ -592,8 +592,11 @@ static int welcome_proc(struct ftm *e, const unsigned char *from)
     if (seat >= (uint32_t)e->config.size || life > FTM_LIFE_MAX)
         return -1;
     p = ftm_proc_find(e, seat, life);
-    if (p != NULL)
+    if (p != NULL) { /* our TABLE may have it where its seat's last life was */
+        p->host = (int)get32(from + 8);
+        p->site = (int)get32(from + 12);
         return p->index;
+    }
     p = ftm_proc_add(e, (int)seat, life, (int)get32(from + 8), (int)get32(from + 12));
     if (p == NULL)
         return -1;
