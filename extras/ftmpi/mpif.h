@@ -3,7 +3,8 @@
 !     MPI_ADDRESS and the old names of datatypes have INTEGER where an
 !     address may be longer. So addresses are counted from MPI_BOTTOM, and
 !     what is further from it than 2 GiB does not fit: use the later names,
-!     with INTEGER(KIND=MPI_ADDRESS_KIND), there.
+!     with INTEGER(KIND=MPI_ADDRESS_KIND), there. FT_MPI_LIST_FAILED and
+!     FT_MPI_COM_FAILED are addresses, too: MPI_COMM_GET_ATTR has them.
 !
       INTEGER MPI_STATUS_SIZE, MPI_SOURCE, MPI_TAG, MPI_ERROR
       PARAMETER (MPI_STATUS_SIZE=6)

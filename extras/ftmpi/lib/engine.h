@@ -92,6 +92,7 @@ struct ftm_faults {
     int *failed; /* places in procs, in the order of the arbiter */
     size_t count, capacity;
     size_t given_up; /* requests that ended before their messages did: what is late of these is nobody's */
+    size_t troubles; /* failures, and recoveries and revocations: 0: nothing has happened yet */
     int latest;      /* whose failure the program was told of last; -1: nobody's */
     int fresh;       /* it was noted before the error handler was called */
     char text[320];

@@ -324,6 +324,7 @@ void ftm_fault_declared(struct ftm *e, int proc)
     p->state = FTM_PROC_FAILED;
     p->failed_us = e->now;
     e->fault.failed[e->fault.count++] = proc;
+    e->fault.troubles++;
     e->counters.arrived++;
     fault_note_all(e, p);
     fault_end_requests(e, p);
@@ -339,6 +340,7 @@ void ftm_fault_entered(struct ftm *e, struct ftm_comm *c)
     if (c->fault.state >= FT_RECOVER)
         return;
     fault_go(e, c, FT_RECOVER);
+    e->fault.troubles++;
     e->counters.arrived++;
     ftm_schedule_end_all(e, c, ftm_fault_code(c));
     if (!ftm_fault_goes_on(c))
@@ -350,6 +352,7 @@ void ftm_fault_revoked(struct ftm *e, struct ftm_comm *c)
     if (c->fault.revoked)
         return;
     c->fault.revoked = 1;
+    e->fault.troubles++;
     fault_watch(c);
     e->counters.arrived++;
     ftm_trace(e, "communicator %lu: revoked", (unsigned long)c->context);

@@ -3,6 +3,7 @@
 #include "schedule.h"
 
 #include "engine.h"
+#include "flight.h"
 #include "mpi.h"
 #include "pack.h"
 #include "request.h"
@@ -59,6 +60,8 @@ struct ftm_schedule *ftm_schedule_new(struct ftm *e, struct ftm_comm *comm)
     }
     comm->refs++;
     s->tag = (int)(comm->collectives++ & FTM_TAG_MAX);
+    if (comm->fault.watch)
+        ftm_recv_forget_calls(e, &comm->match[1], (uint32_t)s->tag);
     return s;
 }
 
