@@ -14,6 +14,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "mpi-ext.h"
 #include "mpi.h"
 #include "mpi_call.h"
 #include "notice.h"
@@ -30,7 +31,7 @@
 
 struct message { /* in the order of their sends; the payload begins with the place here */
     short from, to; /* processes */
-    uint32_t generation;
+    uint32_t context, generation;
     int bytes, broken, got; /* broken: its send ended with an error */
 };
 
@@ -108,6 +109,7 @@ static int send_one(struct me *me)
     m = &x->message[which];
     m->from = (short)(mpi_self() - mpi_self()->job->process);
     m->to = (short)other;
+    m->context = c->context;
     m->generation = c->generation;
     m->bytes = 8 + (int)mpi_draw(mpi_draw(4) == 0 ? BYTES_MOST - 8 : 200);
     fill(me->data[me->open], m->bytes, which);
@@ -301,7 +303,7 @@ static int awaited(struct me *me)
     for (i = 0; i < x->messages; i++) {
         const struct message *m = &x->message[i];
 
-        if (m->to != self || m->got || m->broken
+        if (m->to != self || m->got || m->broken || m->context != c->context
             || (c->fault.modes.msg == FTMPI_MSG_MODE_NOP && m->generation != c->generation))
             continue;
         for (r = 0; r < c->size; r++)
@@ -339,6 +341,10 @@ static int recover(struct me *me)
     int rc = MPI_ERR_OTHER, tries;
 
     doing("a recovery");
+    if (inside(me->comm)->fault.modes.comm == FTMPI_COMM_MODE_ULFM) { /* what was sent there is gone */
+        (void)MPIX_Comm_revoke(me->comm);
+        rc = MPIX_Comm_shrink(me->comm, &made);
+    }
     for (tries = 0; tries < 50 && rc == MPI_ERR_OTHER; tries++)
         rc = MPI_Comm_dup(me->comm, &made);
     if (rc != MPI_SUCCESS)
@@ -455,7 +461,8 @@ static void count_lost(struct mpi_job *j, struct chaos *x, int cont)
 
 static void draw_plan(struct sim *s, struct mpi_plan *plan, char mode[60])
 {
-    static const char *const comm[] = { "blank", "shrink", "rebuild", "rebuild-end", "abort" };
+    static const char *const comm[] = { "blank", "shrink", "rebuild", "rebuild-end", "ulfm", "abort" };
+    uint64_t which;
 
     memset(plan, 0, sizeof *plan);
     plan->seed = s->o.seed;
@@ -470,7 +477,8 @@ static void draw_plan(struct sim *s, struct mpi_plan *plan, char mode[60])
     plan->piece = rnd(s, 2) == 0 ? 0 : 500 + rnd(s, 3000);
     plan->program = chaos_rank;
     plan->after = after_event;
-    (void)snprintf(mode, 60, "%s,%s,%s", comm[rnd(s, 17) / 4], rnd(s, 2) ? "nop" : "cont",
+    which = rnd(s, 21) / 4;
+    (void)snprintf(mode, 60, "%s,%s,%s", comm[which], rnd(s, 2) && which != 4 ? "nop" : "cont",
                    rnd(s, 2) ? "loose" : "strict");
     plan->mode = mode;
 }
@@ -545,7 +553,7 @@ void tell_ft_chaos(struct sim *s)
               plan.walls, mode);
     j = mpi_job_new(&plan);
     run_weather(s, j);
-    count_lost(j, x, strstr(mode, "cont") != NULL);
+    count_lost(j, x, strstr(mode, "cont") != NULL && strstr(mode, "ulfm") == NULL);
     differ = kills_differ(j, &x->kills, why, sizeof why);
     if (j->w->failed)
         world_fail(s->w, "%d ranks, %d hosts, %d sites, walls %d, %s: %.200s", plan.ranks, plan.hosts,

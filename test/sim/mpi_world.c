@@ -347,7 +347,8 @@ static void check_left(struct mpi_process *p)
     struct world *w = p->job->w;
 
     if (p->co->engine_memory.next != &p->co->engine_memory)
-        world_fail(w, "seat %d: memory was left behind", p->seat);
+        world_fail(w, "seat %d: a block of %zu bytes was left behind", p->seat,
+                   p->co->engine_memory.next->size);
     if (w->hosts[p->machine].handles > 0)
         world_fail(w, "seat %d: handles were left behind", p->seat);
 }

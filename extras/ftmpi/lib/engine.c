@@ -395,6 +395,7 @@ void ftm_free(struct ftm *e)
     ftm_op_clear(e);
     ftm_type_clear(e);
     ftm_notice_clear(e);
+    ftm_proc_drop_local(e); /* credit for messages of our own that were dropped here */
     ftm_proc_clear(e);
     ftm_mem_free(&e->mem, e->fault.failed, e->fault.capacity * sizeof *e->fault.failed);
     ftm_mem_free(&e->mem, e->contexts.sorted, e->contexts.capacity * sizeof *e->contexts.sorted);
