@@ -243,6 +243,28 @@ void la_agent_seek(struct la_local *l)
     l->seek_at = l->now;
 }
 
+/* An ancestor may have been a neighbour before, when another was the parent: then its state is what it was,
+ * and nobody calls. (With --ftmpi messages of ranks bring such links about.) */
+static void join_look(struct la_local *l)
+{
+    size_t i, count = phx_links(l->node, NULL, 0);
+    struct phx_link *links = (struct phx_link *)calloc(count + 1, sizeof *links);
+    uint32_t at;
+    int found = 0;
+
+    if (links == NULL)
+        return; /* the next time */
+    (void)phx_links(l->node, links, count);
+    for (at = 0; at < l->sought && !found; at++) {
+        struct phx_id id = la_agent_id(l, l->ancestors[at].agent);
+
+        for (i = 0; i < count && !found; i++)
+            found = links[i].up && memcmp(&links[i].peer, &id, sizeof id) == 0
+                    && la_agent_found(l, l->ancestors[at].agent);
+    }
+    free(links);
+}
+
 void la_agent_step_seek(struct la_local *l)
 {
     if (l->link_by <= l->now) {
@@ -252,10 +274,12 @@ void la_agent_step_seek(struct la_local *l)
     if (l->seek_at > l->now)
         return;
     l->seek_at = UINT64_MAX;
-    if (l->sought < l->ancestors_count) {
+    if (l->orphan || l->over)
+        return;
+    l->seek_at = l->now + JOIN_STEP_US;
+    if (l->sought < l->ancestors_count)
         (void)phx_join(l->node, l->ancestors[l->sought++].address);
-        l->seek_at = l->now + JOIN_STEP_US;
-    }
+    join_look(l);
 }
 
 /* There is a link with this agent: 1 if it is the parent from now on. */

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An agent that dies without a word may be the only way for those below, and watched by others: this is how
+ * long they take it for alive. A job with --ft waits for their ranks' end as little as for others'. */
+#define NODE_FT_INSURANCE_US ((uint64_t)5000000)
+
 /* ---- Phoenix ------------------------------------------------------------------------------------- */
 
 /* From rank to rank of one job: 1 if it is for one. */
@@ -89,6 +93,8 @@ static void local_detector(const struct la_job *job, struct phx_detector *d)
     d->interval_us = job->detect_us[0];
     d->timeout_us = job->detect_us[1];
     d->broken_us = job->detect_us[2];
+    if (job->ft)
+        d->insurance_us = NODE_FT_INSURANCE_US;
     if (d->insurance_us < d->interval_us)
         d->insurance_us = d->interval_us;
 }
@@ -104,6 +110,16 @@ static int local_open_ftmpi(struct la_local *l)
     return err;
 }
 
+struct phx_id la_agent_id(const struct la_local *l, uint32_t agent)
+{
+    struct phx_id id;
+
+    memcpy(id.b, "LAUNCH\0\0", 8);
+    la_agent_put32(id.b + 8, l->job->id);
+    la_agent_put32(id.b + 12, agent);
+    return id;
+}
+
 int la_agent_make_node(struct la_local *l)
 {
     uint64_t self = la_job_agent_name(l->job, la_agent_self(l));
@@ -113,9 +129,7 @@ int la_agent_make_node(struct la_local *l)
     int err;
 
     phx_config_init(&cfg);
-    memcpy(id.b, "LAUNCH\0\0", 8);
-    la_agent_put32(id.b + 8, l->job->id);
-    la_agent_put32(id.b + 12, la_agent_self(l));
+    id = la_agent_id(l, la_agent_self(l));
     snprintf(cluster, sizeof cluster, "launch-%08lx", (unsigned long)l->job->id);
     if (l->job->ftmpi) /* the processes are nodes of it, and it has a key of its own in any case */
         snprintf(cluster, sizeof cluster, "ftmpi");

@@ -116,6 +116,7 @@ void la_agent_named(struct la_local *l, const void *data, size_t size);
 
 /* agent_node.c */
 int la_agent_make_node(struct la_local *l);
+struct phx_id la_agent_id(const struct la_local *l, uint32_t agent);
 
 /* agent_join.c */
 int la_agent_listen(struct la_local *l);

@@ -79,17 +79,24 @@ ok $? '.. and says why'
 job --ft blank "$work/missing"
 same "$status" 127 'no such program: it does not begin'
 
-# The agent with the highest number that has ranks gets a signal; ranks 98 and 99, which there are not,
-# make all wait for two deaths. One that is stopped is silent, and its ranks, which live, are told OUT.
-host_dies() { # signal, what it is
+# An agent that has ranks gets a signal; ranks 98 and 99, which there are not, make all wait for two deaths.
+# One that is stopped is silent, and its ranks, which live, are told OUT. Below one that is not the last in
+# its branch others look for another way up.
+last_agent() {
+    procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1
+}
+inner_agent() {
+    procs | awk '$3 == "p_deaths" { has[$2] = 1 } $3 == "phxrun" { above[$1] = $2 }
+        END { for (pid in above) if (has[pid] && has[above[pid]]) print above[pid] }' | head -1
+}
+host_dies() { # which agent, signal, what it is
     timeout 60 "$PHXRUN" --ft blank --start fork -f "$work/hosts" -n 8 "$work/p_deaths" kill 98 99 \
         < /dev/null > "$work/out" 2> "$work/err" &
     runner=$!
     until_run p_deaths
-    agent=$(procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1)
-    kill "-$1" "$agent"
+    kill "-$2" "$($1)"
     wait $runner
-    same "$?" 0 "the agent of a host is $2: the others come to the end"
+    same "$?" 0 "the agent of a host is $3: the others come to the end"
     survivors 6 "$(sed 's/.* failed //;1q' "$work/out" | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')"
     said '^phxrun: rank [0-7] on [abcd]: its host is gone'
     ok $? '.. and say so'
@@ -102,8 +109,9 @@ until_run() { # until all eight of this name run
         sleep 0.02
     done
 }
-host_dies KILL killed
-host_dies STOP stopped
+host_dies last_agent KILL killed
+host_dies inner_agent KILL 'killed, with agents below'
+host_dies last_agent STOP stopped
 
 # The same with REBUILD: its ranks are started on the hosts that are left.
 mkfifo "$work/go"

@@ -23,6 +23,10 @@
  * launcher. */
 #define ENGINE_DAY_US 86400000000u
 
+/* Agents step always and announce that they do: one that says nothing for so long beyond that is gone or cut
+ * off, and nothing is sent through it any more. Ranks have announced a day. */
+#define ENGINE_PATIENCE_US 5000000u
+
 /* Read at once, and so copied, of a large message before it is known where it goes: the least that is
  * allowed. */
 #define ENGINE_STEP_BYTES (80u << 10)
@@ -146,7 +150,7 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->same_host = !e->config.tcp;
     cfg->detector.interval_us = ENGINE_DAY_US;
     cfg->detector.insurance_us = ENGINE_DAY_US;
-    cfg->detector.timeout_us = ENGINE_DAY_US;
+    cfg->detector.timeout_us = ENGINE_PATIENCE_US;
     cfg->detector.broken_us = ENGINE_DAY_US;
     cfg->on_message = engine_on_message;
     cfg->on_begin = engine_on_begin;

@@ -356,13 +356,17 @@ static struct ftm_proc *notice_proc(struct ftm *e, const struct ftm_event *event
 }
 
 /* Phoenix would wait for it for a day. What it holds of ours comes back with the next step; who is not known
- * there has nothing of ours. */
+ * there has nothing of ours. If Phoenix has seen by itself that the node is gone its name is lost: messages
+ * would wait for one who takes it over. */
 static void notice_forget_node(struct ftm *e, const struct ftm_proc *p)
 {
+    struct phx_lost lost;
     struct phx_id id;
 
     if (phx_owner(e->node, p->name, &id) == 0)
         (void)phx_fail(e->node, &id);
+    else if (phx_broken(e->node, p->name, p->name, &lost, 1) == 1)
+        (void)phx_fail(e->node, &lost.owner);
 }
 
 static void notice_failed(struct ftm *e, struct ftm_proc *p, const char *text)
