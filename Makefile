@@ -16,6 +16,16 @@ build/phoenix.o: phoenix.c phoenix.h
 test:
 	@./test/run.sh $(if $(ONLY),--only '$(ONLY)')
 
+# A minute: phoenix.c builds, and the unit tests of src/ pass, by one compiler and without sanitizers.
+check:
+	@./test/run.sh --check
+
+# Would the tests notice? One line of a brain is changed at a time: SEED=1 COUNT=100 ONLY=route STAGES=room
+# AGAIN=1 FRESH=1 JOBS=2; see the script.
+mutants: phoenix.c
+	@SEED='$(SEED)' COUNT='$(COUNT)' ONLY='$(ONLY)' STAGES='$(STAGES)' AGAIN='$(AGAIN)' FRESH='$(FRESH)' \
+	    ./test/mutants/run.sh
+
 # The launcher of extras/launch, by one compile line.
 launch: build/phxrun
 launch_arbiter = $(addprefix extras/ftmpi/lib/,arbiter.c start.c modes.c)
@@ -42,6 +52,10 @@ build/ftmpi/ftmpirun: extras/ftmpi/ftmpirun.c $(addprefix extras/ftmpi/lib/,arbi
     arbiter.h start.h modes.h wire.h) $(launcher_parts) phoenix.c phoenix.h
 	@mkdir -p build/ftmpi
 	$(CC) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
+
+# A solver and a farm lose ranks in each mode of --ft; then the examples of the paper. Under a minute.
+demo_mpi: ftmpi
+	@./extras/ftmpi/demo/demo.sh
 
 demo: phoenix.c
 	@./examples/run_demo.sh
@@ -114,5 +128,5 @@ clean:
 	rm -rf build phoenix.c.tmp
 
 FORCE:
-.PHONY: all test demo launch demo_launch phx ftmpi sim bars figures bench curves cliffs bench_detect bench_serf \
-    models fuzz torture lab ports install clean FORCE
+.PHONY: all test check mutants demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
+    bench_detect bench_serf models fuzz torture lab ports install clean FORCE

@@ -345,8 +345,6 @@ PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
 PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
-/* Overwrites four bytes at offset, which must have been written. */
-PHX_PRIVATE void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
 
 /* A counted block of bytes: its own, filled up to `used`, or the host's until release is called. */
 struct phx__block {
@@ -478,6 +476,8 @@ PHX_PRIVATE int phx__addr_equal(const struct phx_address *a, const struct phx_ad
 /* Never leaves this machine: UNIX, 127.0.0.0/8, ::1, v4-mapped 127/8. */
 PHX_PRIVATE int phx__addr_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__addr_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
+/* The four bytes of a version 4 address, also of one mapped into version 6; NULL if it is neither. */
+PHX_PRIVATE const uint8_t *phx__addr_v4(const struct phx_address *a);
 /* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also in
  * place of a PHX_OTHER, which means something to its own host only and would run programs at others. Over TLS
  * the family is 16 more. */
@@ -5046,15 +5046,6 @@ void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
         memcpy(p, data, size);
 }
 
-void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
-{
-    /* After a failure the offset may never have been reached; there is nothing to mend then. */
-    if (w->bad)
-        return;
-    PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
-    phx__buf_store_u32(w->data + offset, v);
-}
-
 /* ---- Blocks
  *
  *      own:      [ struct | data ... capacity ]      one allocation; release is NULL
@@ -5605,14 +5596,6 @@ PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_addres
     addr_put_text(w, v6 ? "]:" : ":");
 }
 
-/* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
-{
-    static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-    return memcmp(ip, prefix, sizeof prefix) == 0;
-}
-
 PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
 {
     struct phx__writer w;
@@ -5659,12 +5642,13 @@ PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_addr
     return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, addr_ip_size(a)) == 0;
 }
 
-/* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD const uint8_t *phx__addr_v4(const struct phx_address *a)
 {
+    static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
     if (a->family == PHX_IPV4)
         return a->ip;
-    return a->family == PHX_IPV6 && addr_is_mapped(a->ip) ? a->ip + 12 : NULL;
+    return a->family == PHX_IPV6 && memcmp(a->ip, mapped, sizeof mapped) == 0 ? a->ip + 12 : NULL;
 }
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
@@ -5672,7 +5656,7 @@ PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    const uint8_t *v4 = addr_as_v4(a);
+    const uint8_t *v4 = phx__addr_v4(a);
 
     if (v4 != NULL)
         return v4[0] == 127;
@@ -5682,7 +5666,7 @@ PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
-    const uint8_t *v4 = addr_as_v4(a);
+    const uint8_t *v4 = phx__addr_v4(a);
 
     /* A mapped 0.0.0.0 binds and dials as 0.0.0.0 does. */
     if (v4 != NULL)
@@ -5992,7 +5976,7 @@ void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more)
         w->bad = 1;
         return;
     }
-    phx__buf_put_u32_at(w, start, (uint32_t)(rest + more));
+    phx__buf_store_u32(w->data + start, (uint32_t)(rest + more));
 }
 
 void phx__wire_end(struct phx__writer *w, size_t start)
@@ -7265,27 +7249,13 @@ int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t
     }
 }
 
-/* A host with a dual-stack socket of its own may have us adopt a v4 connection that calls itself
- * ::ffff:1.2.3.4. Others must see the address that they can compare and dial. */
-static void os_unpack_v6(const struct sockaddr_in6 *in, struct phx_address *out)
-{
-    static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
-    unsigned char ip[16];
-    memcpy(ip, &in->sin6_addr, sizeof ip);
-    out->port = ntohs(in->sin6_port);
-    if (memcmp(ip, mapped, sizeof mapped) == 0) {
-        out->family = PHX_IPV4;
-        memcpy(out->ip, ip + sizeof mapped, 4);
-    } else {
-        out->family = PHX_IPV6;
-        memcpy(out->ip, ip, sizeof ip);
-    }
-}
-
-/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. */
+/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. A host with
+ * a dual-stack socket of its own may have us adopt a connection that calls itself ::ffff:1.2.3.4: others must
+ * see the address that they can compare and dial. */
 static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_address *out)
 {
     size_t i, length = (size_t)size, path = offsetof(struct sockaddr_un, sun_path);
+    const uint8_t *v4;
     memset(out, 0, sizeof *out);
     switch (in->any.sa_family) {
     case AF_INET:
@@ -7293,7 +7263,16 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
+    case AF_INET6:
+        out->family = PHX_IPV6;
+        out->port = ntohs(in->v6.sin6_port);
+        memcpy(out->ip, &in->v6.sin6_addr, 16);
+        if ((v4 = phx__addr_v4(out)) != NULL) {
+            out->family = PHX_IPV4;
+            memcpy(out->ip, v4, 4);
+            memset(out->ip + 4, 0, 12);
+        }
+        return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)

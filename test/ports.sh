@@ -1,11 +1,11 @@
 #!/bin/sh
 # ports.sh - Phoenix on other platforms: another C library, 32 bits, big endian. usage: ports.sh [--quick]
 #
-# Compiles phoenix.c, without a warning, and runs unit tests as static programs: with musl; for i386; for
-# s390x, which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are. With
-# --quick only the tests of brains and of the wire run, which touch neither clock nor network; otherwise all
-# do that an emulator is not too slow for, and the simulator too. What is missing is named in one line
-# and skipped:
+# Promise 128. Compiles phoenix.c, without a warning, and runs unit tests as static programs: with musl; for
+# i386; for s390x, which is big endian, under qemu; for arm and aarch64 likewise, where their compilers are.
+# With --quick only the tests of brains and of the wire run, which touch neither clock nor network;
+# otherwise all do that an emulator is not too slow for, and the simulator too. What is missing is named in
+# one line and skipped:
 #
 #     apt-get install musl-tools gcc-i686-linux-gnu libc6-dev-i386-cross gcc-s390x-linux-gnu
 #         libc6-dev-s390x-cross qemu-user-static tcc

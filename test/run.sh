@@ -1,22 +1,24 @@
 #!/bin/sh
-# run.sh - all the tests of Phoenix. usage: test/run.sh [--only PATTERN]
+# run.sh - all the tests of Phoenix. usage: test/run.sh [--only PATTERN | --check]
 #
 # Works through stages; a failure stops nothing and the last line tells: "N passed, M failed", with the
 # number of skips behind it if there are any. What is counted are TAP lines ("ok", "not ok") of all jobs.
-# PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only 'build*gcc'.
-# From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT (120 seconds for
-# each program), V=1 (show the output of what passes, too).
+# --check is `make check`, about a minute: phoenix.c by one compiler, and the unit tests of src/, not
+# sanitized. PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only
+# 'build*gcc'. From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT
+# (120 seconds for each program), V=1 (show the output of what passes, too).
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 
-only=
+only= check=
 case ${1-} in
 '') ;;
+--check) check=yes ;;
 --only)
     only=${2:?"--only wants a pattern"} ;;
 *)
-    echo 'usage: test/run.sh [--only PATTERN]' >&2
+    echo 'usage: test/run.sh [--only PATTERN | --check]' >&2
     exit 2 ;;
 esac
 
@@ -36,6 +38,10 @@ skip() { echo "ok - $1 # SKIP $2"; }
 # ---- Jobs ----------------------------------------------------------------------------------------------
 
 add() { # name, command: for the next stage
+    [ -z "$check" ] || case $1 in
+    amalgamation | "build joined $cc" | 'unit '*' split') ;;
+    *) return 0 ;;
+    esac
     case $1 in
     *$only*) echo "$1|$2" >> "$work/queue" ;;
     esac
@@ -55,8 +61,8 @@ worker() { # takes the next job that nobody has until there is none; says the nu
 
 # Counts TAP lines into counts and prints one line about them. What ends badly, runs fewer tests than it
 # planned or, being a program of tests, has no plan, has failed.
-judge() { # name, status, counts, log
-    awk -v name="$1" -v status="$2" -v counts="$3" '
+judge() { # name, status, counts, log, what else to say
+    awk -v name="$1" -v status="$2" -v counts="$3" -v far="${5-}" '
         BEGIN { plan = -1 }
         /^not ok/ { failed++; next }
         function because() { sub(/.*# *[Ss][Kk][Ii][Pp] */, ""); skipped++; why = why "; " $0 }
@@ -67,7 +73,7 @@ judge() { # name, status, counts, log
         END {
             if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
-            else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab)/ && passed > 0)
+            else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab|mutants)/ && passed > 0)
                 odd = "printed no plan"
             else if (status != 0 && !failed)
                 odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
@@ -80,7 +86,7 @@ judge() { # name, status, counts, log
                 printf ", %d failed", failed
             if (skipped)
                 printf ", %d SKIPPED: %s", skipped, substr(why, 3)
-            print odd != "" ? " (" odd ")" : ""
+            print (odd != "" ? " (" odd ")" : "") far
             print passed + 0, failed + 0, skipped + 0 >> counts
             exit failed > 0
         }' "$4"
@@ -89,7 +95,7 @@ judge() { # name, status, counts, log
 report() { # job number: one line; the output too if it failed
     name=$(sed -n "$1s/|.*//p" "$work/queue")
     log=$work/locks/$1/log
-    judge "$name" "$(cat "$work/locks/$1/status")" "$work/counts" "$log"
+    judge "$name" "$(cat "$work/locks/$1/status")" "$work/counts" "$log" " [$ended of $total]"
     bad=$?
     if [ "$verbose" != 0 ]; then sed 's/^/    /' "$log"
     elif [ "$bad" -ne 0 ]; then
@@ -100,9 +106,13 @@ report() { # job number: one line; the output too if it failed
     fi
 }
 
+# Which of the stages it is, and behind each line which of its jobs: how far it is.
+stages=$(grep -c "^ *stage '" "$0") stage=0
 stage() { # title, jobs at a time: runs what was added
+    stage=$((stage + 1))
     [ -s "$work/queue" ] || return 0
-    printf '\n# %s\n' "$1"
+    total=$(wc -l < "$work/queue") ended=0
+    printf '\n# %s (stage %d of %d, after %d s)\n' "$1" "$stage" "$stages" $(($(date +%s) - started))
     rm -rf "$work/locks"
     mkdir "$work/locks"
     {
@@ -112,7 +122,10 @@ stage() { # title, jobs at a time: runs what was added
             n=$((n + 1))
         done
         wait
-    } | while read -r job; do report "$job"; done
+    } | while read -r job; do
+        ended=$((ended + 1))
+        report "$job"
+    done
     rm -f "$work/queue"
 }
 
@@ -178,12 +191,12 @@ build_ftmpi() { # compiler: the library of the MPI and its launcher
     have "$1" || { skip "extras/ftmpi with $1" "no $1"; return 0; }
     dir=build/extras/$(label "$1")/ftmpi
     mkdir -p "$dir"
-    for f in extras/ftmpi/*.c extras/ftmpi/lib/*.c; do
+    for f in extras/ftmpi/*.c extras/ftmpi/lib/*.c extras/ftmpi/examples/*.c extras/ftmpi/demo/*.c; do
         quiet "$f with $1" $1 -std=c99 -O2 $warn -I. -Iextras/ftmpi -c "$f" -o "$dir/$(basename "$f" .c).o"
     done
 }
 
-header() { # compiler, language, flags: phoenix.h alone, and twice
+header() { # promise 125; compiler, language, flags: phoenix.h alone, and twice
     have "$1" || { skip "phoenix.h as $2 with $1" "no $1"; return 0; }
     mkdir -p build/header
     f=build/header/$(label "$1").$2
@@ -191,7 +204,7 @@ header() { # compiler, language, flags: phoenix.h alone, and twice
     quiet "phoenix.h as $2 with $1" $1 $3 -Wall -Wextra -Wundef -pedantic -Werror -I. -c "$f" -o "$f.o"
 }
 
-# What phoenix.o may not ask of libc, with the names that compilers put in their place.
+# Promises 117 and 123: what phoenix.o may not ask of libc, with the names that compilers put in their place.
 banned='printf fprintf vprintf vfprintf puts fputs putchar putc fputc fwrite perror stdout stderr exit _exit
     abort raise kill signal sigaction sleep usleep nanosleep sprintf vsprintf sscanf __isoc99_sscanf strcpy
     strcat strdup strtok gets atoi rand srand random srandom time gettimeofday fork system pthread_create'
@@ -517,8 +530,8 @@ fi
 if [ -s "$work/queue" ]; then
     mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
     mv "$work/queue" "$work/units"
-    sanitizers
-    echo 'library phoenix.c|joined' >> "$work/queue"
+    [ -n "$check" ] || sanitizers
+    [ -n "$check" ] || echo 'library phoenix.c|joined' >> "$work/queue"
     for f in src/*/*.c; do
         echo "library $f|library $f" >> "$work/queue"
     done
@@ -526,12 +539,17 @@ if [ -s "$work/queue" ]; then
     stage 'library for the unit tests' "$jobs"
     ar rc build/split/libphx.a build/split/test/*.o
     joined_is_fresh=yes
+    at_once=$jobs
+    [ -z "$check" ] || at_once=4
     mv "$work/units" "$work/queue"
-    stage 'unit tests, split and joined' "$jobs"
+    stage 'unit tests, split and joined' "$at_once" # many of them wait most of the time
 elif [ -z "$only" ]; then
     echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/queue"
     stage 'unit tests' 1
 fi
+
+add 'mutants' 'limit sh test/mutants/run.sh once'
+stage 'mutants that once survived' 1
 
 for f in test/launch/t_*.c; do
     [ -e "$f" ] && add "launch $(basename "$f" .c)" "launch_test $f"

@@ -474,7 +474,7 @@ function globals(    sign, name, words_count, part, s) {
         head = ""
         if (sign == "(" && s !~ /^[ ]*\*/)
             static_name(last_word(name))
-        else if (sign == "(" ? s !~ /^[ ]*\*[ ]*const[ ]/ : !is_constant(name))
+        else if (sign == "(" ? s !~ /^[ ]*\*[ ]*const[ ]/ : !is_constant(name) && !is_the_process(name))
             found("global", "mutable static data: " last_word(name))
         return
     }
@@ -487,11 +487,12 @@ function globals(    sign, name, words_count, part, s) {
         found("global", "mutable global: " last_word(s))
 }
 
-# The calls of MPI have no argument for the process that they are made in, and a COMMON of Fortran is known by
-# its address.
+# The calls of MPI have no argument for the process that they are made in, a COMMON of Fortran is known by
+# its address, and MPI hands an error handler nothing of the program's.
 function is_the_process(s) {
     return FILENAME == "extras/ftmpi/lib/mpi_init.c" && s ~ /^struct ftm \*ftm_this *$/ || \
-        FILENAME == "extras/ftmpi/lib/fortran_env.c" && s ~ /^struct [a-z_]* F_COMMON *$/
+        FILENAME == "extras/ftmpi/lib/fortran_env.c" && s ~ /^struct [a-z_]* F_COMMON *$/ || \
+        FILENAME == "extras/ftmpi/examples/example5.c" && s ~ /static struct program g *$/
 }
 
 function static_name(name) {

@@ -63,4 +63,7 @@ module mpi
   external PMPI_Finalize, PMPI_Initialized, PMPI_Abort, PMPI_Pcontrol, PMPI_Init_thread
   external PMPI_Query_thread, PMPI_Finalized, PMPI_Get_library_version, PMPI_Comm_create_errhandler
   external PMPI_Comm_set_errhandler, PMPI_Comm_get_errhandler, PMPI_Comm_call_errhandler
+  external MPIX_Comm_revoke, MPIX_Comm_is_revoked, MPIX_Comm_shrink, MPIX_Comm_ishrink
+  external MPIX_Comm_agree, MPIX_Comm_iagree, MPIX_Comm_failure_ack, MPIX_Comm_failure_get_acked
+  external MPIX_Comm_get_failed, MPIX_Comm_ack_failed
 end module mpi

@@ -211,14 +211,6 @@ PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_addres
     addr_put_text(w, v6 ? "]:" : ":");
 }
 
-/* ::ffff:a.b.c.d, a version 4 address as seen through a version 6 socket. */
-PHX__COLD static int addr_is_mapped(const uint8_t ip[16])
-{
-    static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-    return memcmp(ip, prefix, sizeof prefix) == 0;
-}
-
 PHX__COLD const char *phx_address_text(const struct phx_address *address, char out[PHX_ADDRESS_TEXT])
 {
     struct phx__writer w;
@@ -265,12 +257,13 @@ PHX__COLD int phx__addr_equal(const struct phx_address *a, const struct phx_addr
     return a->port == b->port && !a->tls == !b->tls && memcmp(a->ip, b->ip, addr_ip_size(a)) == 0;
 }
 
-/* The four bytes of a version 4 address, also of a mapped one; NULL if it is neither. */
-PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
+PHX__COLD const uint8_t *phx__addr_v4(const struct phx_address *a)
 {
+    static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
     if (a->family == PHX_IPV4)
         return a->ip;
-    return a->family == PHX_IPV6 && addr_is_mapped(a->ip) ? a->ip + 12 : NULL;
+    return a->family == PHX_IPV6 && memcmp(a->ip, mapped, sizeof mapped) == 0 ? a->ip + 12 : NULL;
 }
 
 /* A yes here lets a node speak without a key, so everything in doubt is a no: 0.0.0.0 is not local, although
@@ -278,7 +271,7 @@ PHX__COLD static const uint8_t *addr_as_v4(const struct phx_address *a)
 PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 {
     static const uint8_t loopback[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
-    const uint8_t *v4 = addr_as_v4(a);
+    const uint8_t *v4 = phx__addr_v4(a);
 
     if (v4 != NULL)
         return v4[0] == 127;
@@ -288,7 +281,7 @@ PHX__COLD int phx__addr_is_local(const struct phx_address *a)
 PHX__COLD int phx__addr_is_any(const struct phx_address *a)
 {
     static const uint8_t zeroes[16] = { 0 };
-    const uint8_t *v4 = addr_as_v4(a);
+    const uint8_t *v4 = phx__addr_v4(a);
 
     /* A mapped 0.0.0.0 binds and dials as 0.0.0.0 does. */
     if (v4 != NULL)

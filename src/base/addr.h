@@ -21,6 +21,8 @@ PHX_PRIVATE int phx__addr_equal(const struct phx_address *a, const struct phx_ad
 /* Never leaves this machine: UNIX, 127.0.0.0/8, ::1, v4-mapped 127/8. */
 PHX_PRIVATE int phx__addr_is_local(const struct phx_address *a);
 PHX_PRIVATE int phx__addr_is_any(const struct phx_address *a); /* 0.0.0.0 or :: */
+/* The four bytes of a version 4 address, also of one mapped into version 6; NULL if it is neither. */
+PHX_PRIVATE const uint8_t *phx__addr_v4(const struct phx_address *a);
 /* On the wire: u8 family, then 4 or 16 bytes and u16 port, or u8 length and the path; family 0: none, also in
  * place of a PHX_OTHER, which means something to its own host only and would run programs at others. Over TLS
  * the family is 16 more. */

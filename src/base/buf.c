@@ -192,15 +192,6 @@ void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size)
         memcpy(p, data, size);
 }
 
-void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v)
-{
-    /* After a failure the offset may never have been reached; there is nothing to mend then. */
-    if (w->bad)
-        return;
-    PHX_ASSERT(w->size >= 4 && offset <= w->size - 4);
-    phx__buf_store_u32(w->data + offset, v);
-}
-
 /* ---- Blocks
  *
  *      own:      [ struct | data ... capacity ]      one allocation; release is NULL

@@ -36,8 +36,6 @@ PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
 PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
-/* Overwrites four bytes at offset, which must have been written. */
-PHX_PRIVATE void phx__buf_put_u32_at(struct phx__writer *w, size_t offset, uint32_t v);
 
 /* A counted block of bytes: its own, filled up to `used`, or the host's until release is called. */
 struct phx__block {

@@ -125,27 +125,13 @@ int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t
     }
 }
 
-/* A host with a dual-stack socket of its own may have us adopt a v4 connection that calls itself
- * ::ffff:1.2.3.4. Others must see the address that they can compare and dial. */
-static void os_unpack_v6(const struct sockaddr_in6 *in, struct phx_address *out)
-{
-    static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
-    unsigned char ip[16];
-    memcpy(ip, &in->sin6_addr, sizeof ip);
-    out->port = ntohs(in->sin6_port);
-    if (memcmp(ip, mapped, sizeof mapped) == 0) {
-        out->family = PHX_IPV4;
-        memcpy(out->ip, ip + sizeof mapped, 4);
-    } else {
-        out->family = PHX_IPV6;
-        memcpy(out->ip, ip, sizeof ip);
-    }
-}
-
-/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. */
+/* The other way. The kernel need not end a path with a NUL, and a socket without a name has none. A host with
+ * a dual-stack socket of its own may have us adopt a connection that calls itself ::ffff:1.2.3.4: others must
+ * see the address that they can compare and dial. */
 static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_address *out)
 {
     size_t i, length = (size_t)size, path = offsetof(struct sockaddr_un, sun_path);
+    const uint8_t *v4;
     memset(out, 0, sizeof *out);
     switch (in->any.sa_family) {
     case AF_INET:
@@ -153,7 +139,16 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
         out->port = ntohs(in->v4.sin_port);
         memcpy(out->ip, &in->v4.sin_addr, 4);
         return 0;
-    case AF_INET6: os_unpack_v6(&in->v6, out); return 0;
+    case AF_INET6:
+        out->family = PHX_IPV6;
+        out->port = ntohs(in->v6.sin6_port);
+        memcpy(out->ip, &in->v6.sin6_addr, 16);
+        if ((v4 = phx__addr_v4(out)) != NULL) {
+            out->family = PHX_IPV4;
+            memcpy(out->ip, v4, 4);
+            memset(out->ip + 4, 0, 12);
+        }
+        return 0;
     case AF_UNIX:
         out->family = PHX_UNIX;
         for (i = 0; i + 1 < sizeof out->path && path + i < length && in->un.sun_path[i] != 0; i++)

@@ -88,7 +88,7 @@ void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more)
         w->bad = 1;
         return;
     }
-    phx__buf_put_u32_at(w, start, (uint32_t)(rest + more));
+    phx__buf_store_u32(w->data + start, (uint32_t)(rest + more));
 }
 
 void phx__wire_end(struct phx__writer *w, size_t start)

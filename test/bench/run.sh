@@ -7,6 +7,7 @@
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
 #   make bench ONLY=launch     extras/launch beside mpiexec.hydra: launch.sh tells
 #   make bench ONLY=mpi        extras/ftmpi beside MPICH and Open MPI: mpi.sh tells
+#   make bench ONLY=ft         what deaths of its ranks cost, and that there are none: ft.sh tells
 #   make bench ONLY=idle       what a host costs that has nothing to do: idle.sh tells
 #   make bench BEFORE=commit   this tree beside that commit, and no peers: before.sh tells; ROUNDS=11 MS=250
 #
@@ -39,6 +40,7 @@ fi
 if [ -n "${BEFORE-}" ]; then exec sh test/bench/before.sh; fi
 if [ "${ONLY-}" = launch ]; then exec sh test/bench/launch.sh; fi
 if [ "${ONLY-}" = mpi ]; then exec sh test/bench/mpi.sh; fi
+if [ "${ONLY-}" = ft ]; then exec sh test/bench/ft.sh; fi
 if [ "${ONLY-}" = idle ]; then exec sh test/bench/idle.sh; fi
 out=build/bench
 mkdir -p "$out"
@@ -214,6 +216,9 @@ case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; es
 # extras/launch beside another launcher.
 [ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
 [ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/idle.sh
+
+# What failures cost the MPI.
+[ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/ft.sh
 
 # Figures never fail a build; a job without one does.
 if [ -n "$nothing" ]; then

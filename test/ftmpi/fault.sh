@@ -24,10 +24,23 @@ done
 unset FTMPI_RING
 for bytes in 8 1000000; do
     run -n 5 --ft blank,cont "$p" bcast-goes-on 80 $bytes
-    same "$status $(grep -c '^0 of 80 wrong' "$work/out" | tr -d ' ')" '0 4' \
+    same "$status $(grep -c '^0 of 80 wrong' "$work/out")" '0 4' \
         "MPI_Bcast of $bytes bytes reaches the living in each round"
 done
+compile p_gaps
+for mode in blank,cont blank,nop,strict; do
+    for n in 3 6; do
+        run -n $n --ft $mode "$work/p_gaps"
+        same "$status $(cat "$work/out")" '0 good: 38 checks' "$mode: a gap among $n"
+    done
+done
+compile p_ulfm
+run -n 5 --ft ulfm "$work/p_ulfm"
+same "$status $(sort -u "$work/out")" '0 2 of 5, 0 wrong, repaired' 'ulfm: three of five die'
+run -n 4 --ft ulfm "$work/p_ulfm" anybody
+same "$status $(sort -u "$work/out" | tr '\n' ';')" '0 pending, 1 failed;shrunk to 3;then 42;' \
+    'ulfm: acknowledged'
 run -n 4 "$p" recv-living
-same "$(grep -c '^ftmpirun: rank 3 on .* killed by signal 9' "$work/err" | tr -d ' ') $(cat "$work/out")" '1 ' \
+same "$(grep -c '^ftmpirun: rank 3 on .* killed by signal 9' "$work/err") $(cat "$work/out")" '1 ' \
     'without --ft the job ends, whatever the handler'
 done_testing

@@ -25,9 +25,18 @@ missing MPI_ "$work/defined" cat 'they are defined'
 missing PMPI_ "$work/defined" cat 'and again as PMPI_'
 missing MPI_ "$work/defined" lower 'and for Fortran'
 missing PMPI_ "$work/defined" lower 'and again as PMPI_ for Fortran'
+# The names of ULFM.
+tr ';' '\n' < "$ROOT/extras/ftmpi/mpi-ext.h" | sed -n 's/^int P*MPIX_\([A-Z][a-z_]*\)(.*/\1/p' |
+    sort -u > "$work/list"
+same "$(wc -l < "$work/list" | tr -d ' ')" 10 'mpi-ext.h declares 10'
+{
+    sed 's/^/MPIX_/;p;s/^/P/' "$work/list"
+    tr '[:upper:]' '[:lower:]' < "$work/list" | sed 's/.*/mpix_&_/;p;s/^/p/'
+} | sort > "$work/ulfm"
+same "$(comm -23 "$work/ulfm" "$work/defined")" '' 'they are defined, with P and for Fortran'
 # Whatever else the header declares is there, too; and what the library adds to a program is its own.
 comm -23 "$work/declared" "$work/defined" > "$work/out"
 same "$(wc -l < "$work/out" | tr -d ' ')" 0 'all that is declared is defined'
-grep -v -e '^P*MPI_' -e '^p*mpi_' -e '^ftm_' -e '^phx_' "$work/defined" > "$work/out"
+grep -v -e '^P*MPIX*_' -e '^p*mpix*_' -e '^ftm_' -e '^phx_' "$work/defined" > "$work/out"
 same "$(wc -l < "$work/out" | tr -d ' ')" 0 'and nothing has a name that could be the program'"'"'s'
 done_testing

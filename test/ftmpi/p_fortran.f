@@ -21,6 +21,7 @@
       call modes
       call groups
       call attrs
+      call faults
       call errs
       call MPI_ALLREDUCE(bad, all, 1, MPI_INTEGER, MPI_SUM,
      &     MPI_COMM_WORLD, ierr)
@@ -570,6 +571,36 @@
       call MPI_KEYVAL_FREE(key2, ierr)
       call MPI_ATTR_GET(MPI_COMM_WORLD, MPI_TAG_UB, v, flag, ierr)
       call ok(flag .and. v .ge. 32767, 'tags')
+      end
+
+      subroutine faults
+      implicit none
+      include 'mpif.h'
+      integer ierr, c, d, v, g
+      logical flag
+      call MPI_COMM_DUP(MPI_COMM_SELF, c, ierr)
+      call MPI_ATTR_PUT(c, FTMPI_MSG_MODE, FTMPI_MSG_MODE_CONT, ierr)
+      call ok(ierr .eq. MPI_SUCCESS, 'a mode is set')
+      call MPI_ATTR_GET(c, FTMPI_MSG_MODE, v, flag, ierr)
+      call ok(flag .and. v .eq. FTMPI_MSG_MODE_CONT, 'and was')
+      call MPI_ATTR_GET(c, FTMPI_COMM_STATE, v, flag, ierr)
+      call ok(flag .and. v .eq. FT_OK, 'state')
+      call MPI_ATTR_GET(c, FT_MPI_LIST_NUM_FAILED, v, flag, ierr)
+      call ok(flag .and. v .eq. 0, 'nobody has failed')
+      call MPIX_COMM_GET_FAILED(c, g, ierr)
+      call MPI_GROUP_SIZE(g, v, ierr)
+      call ok(v .eq. 0, 'nor by this name')
+      v = 6
+      call MPIX_COMM_AGREE(c, v, ierr)
+      call ok(ierr .eq. MPI_SUCCESS .and. v .eq. 6, 'agreed')
+      call MPIX_COMM_REVOKE(c, ierr)
+      call MPIX_COMM_IS_REVOKED(c, flag, ierr)
+      call ok(flag, 'revoked')
+      call MPIX_COMM_SHRINK(c, d, ierr)
+      call MPI_COMM_SIZE(d, v, ierr)
+      call ok(ierr .eq. MPI_SUCCESS .and. v .eq. 1, 'shrunk')
+      call MPI_COMM_FREE(c, ierr)
+      call MPI_COMM_FREE(d, ierr)
       end
 
       subroutine handler(comm, code)

@@ -6,6 +6,7 @@ PHXRUN=${PHXRUN:-$ROOT/build/phxrun}
 compile p_coll
 compile p_ends
 compile p_deaths
+compile p_rebuild
 cat > "$work/hosts" <<'END'
 a:2
 b:2 via=g1
@@ -66,25 +67,60 @@ job --ft blank "$work/p_deaths" nobody 3
 same "$status" 137 'nobody comes to the end'
 job --ft blank sh -c 'echo $FTMPI_MODE; exit 0'
 same "$(sort "$work/out" | uniq -c | awk '{ print $1, $2 }') $status" '8 blank 0' 'no MPI program'
+job --ft rebuild "$work/p_rebuild" again 3 6
+same "$status $(grep -c 'rank [0-9]* of 8 ends' "$work/out") $(grep -c 'is life' "$work/out")" '0 8 4' \
+    'agents start ranks again, and again'
+cp "$work/p_rebuild" "$work/p_gone"
+job --ft rebuild "$work/p_gone" missing 5
+same "$status $(grep -c 'rank [0-9]* of 7 ends' "$work/out") $(grep -c 'nobody comes' "$work/out")" '0 7 7' \
+    'an agent cannot start one again'
+said '^phxrun: rank 5 on c: cannot be started again: No such file'
+ok $? '.. and says why'
 job --ft blank "$work/missing"
 same "$status" 127 'no such program: it does not begin'
 
-# The agent with the highest number that has ranks is killed; ranks 98 and 99, which there are not, make all
-# wait for two deaths.
-timeout 60 "$PHXRUN" --ft blank --start fork -f "$work/hosts" -n 8 "$work/p_deaths" kill 98 99 < /dev/null \
+# The agent with the highest number that has ranks gets a signal; ranks 98 and 99, which there are not,
+# make all wait for two deaths. One that is stopped is silent, and its ranks, which live, are told OUT.
+host_dies() { # signal, what it is
+    timeout 60 "$PHXRUN" --ft blank --start fork -f "$work/hosts" -n 8 "$work/p_deaths" kill 98 99 \
+        < /dev/null > "$work/out" 2> "$work/err" &
+    runner=$!
+    until_run p_deaths
+    agent=$(procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1)
+    kill "-$1" "$agent"
+    wait $runner
+    same "$?" 0 "the agent of a host is $2: the others come to the end"
+    survivors 6 "$(sed 's/.* failed //;1q' "$work/out" | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')"
+    said '^phxrun: rank [0-7] on [abcd]: its host is gone'
+    ok $? '.. and say so'
+    same "$(procs | awk '$3 == "p_deaths"' | wc -l | tr -d ' ')" 0 '.. nothing is left'
+}
+until_run() { # until all eight of this name run
+    tries=500
+    until [ "$(procs | awk -v name="$1" '$3 == name' | wc -l)" -eq 8 ] || [ $tries -eq 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.02
+    done
+}
+host_dies KILL killed
+host_dies STOP stopped
+
+# The same with REBUILD: its ranks are started on the hosts that are left.
+mkfifo "$work/go"
+timeout 60 "$PHXRUN" --ft rebuild --start fork -f "$work/hosts" -n 8 "$work/p_rebuild" wait 99 < "$work/go" \
     > "$work/out" 2> "$work/err" &
 runner=$!
+exec 9> "$work/go"
+until_run p_rebuild
+kill -9 "$(procs | awk '$3 == "p_rebuild" { print $2 }' | sort -n | tail -1)"
 tries=500
-until [ "$(procs | awk '$3 == "p_deaths"' | wc -l)" -eq 8 ] || [ $tries -eq 0 ]; do
+until [ "$(grep -c 'is life 1' "$work/out")" -eq 2 ] || [ $tries -eq 0 ]; do
     tries=$((tries - 1))
     sleep 0.02
 done
-agent=$(procs | awk '$3 == "p_deaths" { print $2 }' | sort -n | tail -1)
-kill -9 "$agent"
+echo go >&9
+exec 9>&-
 wait $runner
-same "$?" 0 'the agent of a host is killed: the others come to the end'
-survivors 6 "$(sed 's/.* failed //;1q' "$work/out" | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')"
-said '^phxrun: rank [0-7] on [abcd]: its host is gone'
-ok $? '.. and say so'
-same "$(procs | awk '$3 == "p_deaths"' | wc -l | tr -d ' ')" 0 '.. nothing is left'
+same "$? $(grep -c 'rank [0-9]* of 8 ends' "$work/out") $(grep -c 'is life 1' "$work/out")" '0 8 2' \
+    'the ranks of a killed agent go on elsewhere'
 done_testing

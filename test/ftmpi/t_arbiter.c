@@ -442,7 +442,9 @@ static void test_failed(void)
     say(&w, 0, FTM_START_FINALIZED, NULL, 0);
     say(&w, 2, FTM_START_FINALIZED, NULL, 0);
     ftm_arbiter_exited(w.a, 0, 0, 0, 9);
-    ok(w.failed == 1 && w.finished == 1 && ftm_arbiter_code(w.a) == 137, "later it is its own affair");
+    ok(w.failed == 1 && w.finished == 1 && ftm_arbiter_code(w.a) == 0, "later it is told, and nothing else");
+    ftm_arbiter_exited(w.a, 2, 0, 6, 0);
+    ok(w.lines == 3 && ftm_arbiter_code(w.a) == 6, "but a status of one that came to its end counts");
     end(&w);
 
     begin_as(&w, 2, NULL, 1);

@@ -348,11 +348,171 @@ static void test_calls(void)
     end();
 }
 
+/* ---- Recovery: entered, succeeded ------------------------------------------------------------------ */
+
+static void test_entered(int msg)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Status st;
+    int flag = 7;
+    char in[2];
+
+    begin(FTMPI_COMM_MODE_SHRINK, msg);
+    ftm_this = run.at[0];
+    MPI_Irecv(in, 1, MPI_BYTE, 1, 5, MPI_COMM_WORLD, &r);
+    ftm_fault_entered(run.at[0], run.at[0]->world);
+    ok(MPI_Wait(&r, &st) == MPI_ERR_OTHER && (r != MPI_REQUEST_NULL) == (msg == FTMPI_MSG_MODE_CONT),
+       "a recovery has begun: a wait ends, and the request %s", msg == FTMPI_MSG_MODE_CONT ? "stays" : "too");
+    if (msg == FTMPI_MSG_MODE_CONT)
+        ok(MPI_Test(&r, &flag, &st) == MPI_ERR_OTHER && flag == 0, "a test, too");
+    ok(MPI_Recv(in, 1, MPI_BYTE, 2, 5, MPI_COMM_WORLD, &st) == MPI_ERR_OTHER
+       && MPI_Send(in, 1, MPI_BYTE, 2, 5, MPI_COMM_WORLD) == MPI_ERR_OTHER
+       && MPI_Barrier(MPI_COMM_WORLD) == MPI_ERR_OTHER, "nothing else is possible, in both message modes");
+    ok(ftm_fault_is_recovery(run.at[0], run.at[0]->world), "and the program was told");
+    ftm_this = NULL;
+    end();
+}
+
+static struct ftm_comm *next[RANKS]; /* successors of the world */
+
+static void succeed(int at, int msg)
+{
+    struct ftm *e = run.at[at];
+
+    check(ftm_comm_succeed(e, e->world, e->world->group, NULL, 1, &next[at]) == 0, "a successor");
+    ftm_fault_entered(e, e->world);
+    ftm_fault_succeeded(e, e->world, next[at], msg);
+    ftm_fault_opened(e, next[at]);
+}
+
+static void send_on(struct ftm_comm *c, int at, int which)
+{
+    struct ftm_request *r = NULL;
+
+    tag = which;
+    check(start_send(at, c, FTM_STANDARD, 0, 10, 1, &r) == 0, "a send starts");
+    ftm_request_free(run.at[at], r);
+    tag = 7;
+    turn(60);
+}
+
+/* 1: a message with that tag is there. */
+static int is_there(struct ftm_comm *c, int source, int which)
+{
+    struct ftm_status st;
+
+    return ftm_recv_probe(run.at[0], c, source, which, &st);
+}
+
+static void test_succession(int msg)
+{
+    struct ftm_request *pending = NULL, *r;
+    int cont = msg == FTMPI_MSG_MODE_CONT, i;
+
+    begin(FTMPI_COMM_MODE_SHRINK, msg);
+    pending = recv_at(0, 2, 100, 0);
+    send_on(run.at[1]->world, 1, 21);
+    send_on(run.at[3]->world, 3, 22);
+    ok(is_there(run.at[0]->world, 1, 21), "a message waits");
+    succeed(1, msg);
+    send_on(next[1], 1, 23); /* sooner than rank 0 */
+    ok(!is_there(run.at[0]->world, 1, 23), "a message of a higher generation waits elsewhere");
+    succeed(0, msg);
+    ok(is_there(next[0], 1, 23), "until its communicator is there");
+    ok(is_there(next[0], 1, 21) == cont, "what waited %s", cont ? "goes along" : "is dropped");
+    send_on(run.at[3]->world, 3, 24); /* later than rank 0 */
+    ok(is_there(next[0], 3, 24) == cont, "of a lower generation: %s", cont ? "delivered" : "dropped");
+    ok(cont ? !pending->done && pending->order.comm == next[0] : pending->done
+       && pending->error == MPI_ERR_OTHER,
+       "what was pending %s", cont ? "goes along" : "has ended");
+    succeed(2, msg);
+    send_on(next[2], 2, 7);
+    ok(cont ? pending->done && pending->error == 0 : is_there(next[0], 2, 7), "and the successor works");
+    ok(start_recv(0, run.at[0]->world, 1, 1, 0, &r) == MPI_ERR_COMM, "the old one has no use: MPI_ERR_COMM");
+    ftm_request_free(run.at[0], pending);
+    for (i = 0; i < 3; i++)
+        ftm_comm_drop(run.at[i], next[i]);
+    end();
+}
+
+/* ---- What is left of collective calls ------------------------------------------------------------ */
+
+static struct ftm_schedule *begin_sum(int at, int *rc)
+{
+    static int in[RANKS][100], out[RANKS][100];
+    struct ftm_schedule *s = ftm_schedule_new(run.at[at], run.at[at]->world);
+    struct ftm_reduction r;
+
+    memset(&r, 0, sizeof r);
+    r.op = ftm_table_get(&run.at[at]->handles, MPI_SUM, FTM_OP);
+    r.type = engines_type(&run, at, MPI_INT);
+    r.count = 100;
+    r.in = in[at];
+    r.out = out[at];
+    ftm_coll_allreduce(s, &r);
+    *rc = ftm_schedule_begin(s);
+    return s;
+}
+
+static void test_leftovers(void)
+{
+    struct ftm_schedule *s[RANKS];
+    int i, rc, good = 1;
+
+    begin(FTMPI_COMM_MODE_BLANK, FTMPI_MSG_MODE_CONT);
+    for (i = 1; i < RANKS; i++)
+        s[i] = begin_sum(i, &rc);
+    turn(100);
+    ok(run.at[0]->counters.waiting > 0, "messages of a collective call wait here");
+    die(DEAD);
+    declare(DEAD);
+    for (i = 1; i < RANKS - 1; i++)
+        good = good && ftm_schedule_done(s[i]) && ftm_schedule_error(s[i]) == MPI_ERR_OTHER;
+    ok(good, "a member has failed: it has ended where it had begun");
+    s[0] = begin_sum(0, &rc);
+    ok(rc == MPI_ERR_OTHER, "and does not begin where it had not");
+    ftm_schedule_free(s[0]);
+    s[0] = begin_sum(0, &rc);
+    ok(run.at[0]->counters.waiting == 0, "the next one forgets what was left of it");
+    ftm_schedule_end_all(dead[DEAD], dead[DEAD]->world, MPI_ERR_OTHER);
+    for (i = 0; i < RANKS; i++)
+        ftm_schedule_free(s[i]);
+    end();
+}
+
+/* ---- ABORT ------------------------------------------------------------------------------------------ */
+
+static void test_abort(void)
+{
+    int mode = FTMPI_COMM_MODE_ABORT;
+
+    begin(FTMPI_COMM_MODE_SHRINK, FTMPI_MSG_MODE_NOP);
+    ftm_this = run.at[1];
+    MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Attr_put(MPI_COMM_WORLD, FTMPI_COMM_MODE, &mode);
+    ftm_this = NULL;
+    die(DEAD);
+    ftm_fault_declared(run.at[0], DEAD);
+    turn(50);
+    ok(run.ended == 0, "a failure ends no job");
+    ftm_fault_declared(run.at[1], DEAD);
+    turn(50);
+    ok(run.ended >= 1 && strstr(run.at[1]->end_line, "rank 3 has failed") != NULL,
+       "but where a communicator is in ABORT, whatever its handler: %s", run.at[1]->end_line);
+    end();
+}
+
 int main(void)
 {
     test_nop();
     test_cont();
     test_attributes();
     test_calls();
+    test_leftovers();
+    test_abort();
+    test_entered(FTMPI_MSG_MODE_NOP);
+    test_entered(FTMPI_MSG_MODE_CONT);
+    test_succession(FTMPI_MSG_MODE_NOP);
+    test_succession(FTMPI_MSG_MODE_CONT);
     return test_end();
 }

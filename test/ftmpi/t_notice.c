@@ -384,7 +384,7 @@ static void test_cut(void)
         turn(&w);
     ok(cut && !w.ended, "without a way to its launcher it waits");
     check(open_hub(&w) == 0, "the way is back");
-    ok(until(&w, &w.asks, 1) && w.asked == 2 && w.e->start.cut_at == 0, "it is back: what was said meanwhile?");
+    ok(until(&w, &w.asks, 1) && w.asked == 2 && w.e->start.cut_at == 0, "it is back: what was said?");
     end(&w);
 
     begin(&w, 0, 50000);

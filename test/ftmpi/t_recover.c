@@ -4,8 +4,8 @@
  * Method: whole engines without Phoenix in a world of their own under virtual time. What they say of
  * recovery goes through config.on_protocol, with delays from a seed; an arbiter of the test numbers failures
  * and starts processes; each program is a loop around MPI_Comm_dup: a vote as long as it knows of no failure,
- * a recovery when it does, until a vote succeeds. One process is dead from the beginning, and then victims die at their
- * k-th message, for all k: the first k leave, and it is dead when that step is over.
+ * a recovery when it does, until a vote succeeds. One process is dead from the beginning, and then victims
+ * die at their k-th message, for all k: the first k leave, and it is dead when that step is over.
  *
  *      t_recover                a part of it
  *      t_recover full           all: n <= 4, each mode, one victim and two, new processes too
@@ -54,6 +54,7 @@ struct process {
     int used, seat, life, dead, dying, sent, most;
     enum program_phase phase;
     int second;             /* it recovers the other communicator first */
+    int told;               /* it has heard of failures from elsewhere: its first call may be a recovery */
     struct ftm_vote *vote;
     struct ftm_comm *other; /* NULL: there is none, or it was recovered */
     int other_size;
@@ -326,6 +327,7 @@ static struct process *process_start(int seat, int life)
         abort();
     process_table(p);
     p->notices = world.notices;
+    p->told = (int)draw(2);
     return p;
 }
 
@@ -400,6 +402,8 @@ static void program_calls(struct process *p)
 {
     static const struct ftm_vote_part part = { FTM_VOTE_CONTENT | FTM_VOTE_WHOLE, 0, NULL };
 
+    if (p->told)
+        ftm_fault_tell_known(p->e, p->e->world);
     if (ftm_recover_is_due(p->e, p->e->world)) {
         p->phase = RECOVERS;
         return;
@@ -527,8 +531,9 @@ static void handle(struct event *e)
 static int is_same(const struct process *a, const struct process *b)
 {
     const struct ftm_comm *x = a->e->world, *y = b->e->world;
-    int i, same = x->generation == y->generation && x->size == y->size && a->context == b->context
-                  && a->phase == b->phase && x->fault.modes.comm == y->fault.modes.comm;
+    int i, same = x->generation == y->generation && x->size == y->size && a->phase == b->phase
+                  && (a->phase != DONE || a->context == b->context)
+                  && x->fault.modes.comm == y->fault.modes.comm;
 
     for (i = 0; same && i < x->size; i++) {
         int k = x->group->proc[i], l = y->group->proc[i];

@@ -354,3 +354,71 @@ slurm_dies() { # who, status wanted (of salloc, which has its own opinion of sig
     [ "$1" = launcher ] || is "kill -9 of $1" "$2"
     note "kill -9 of $1 under srun: nothing is left"
 }
+
+# ---- An MPI that loses processes ------------------------------------------------------------------------
+
+# Three sites, each behind a symmetric NAT and reached through its gateway: two hosts with two ranks each.
+sites() { # site...
+    local one n=0
+    subnet out "$@"
+    host l out 198.51.100.10/24
+    : > "$dir/hosts"
+    for one; do
+        n=$((n + 1))
+        gateway g$one out=198.51.100.$n/24 $one=10.$n.0.1/24
+        nat g$one symmetric $one out
+        host ${one}1 $one 10.$n.0.2/24 10.$n.0.1
+        host ${one}2 $one 10.$n.0.3/24 10.$n.0.1
+        printf 'Host %s\n HostName %s\n' g$one 198.51.100.$n ${one}1 10.$n.0.2 ${one}2 10.$n.0.3
+        printf '%s\n' "${one}1:2 via=g$one" "${one}2:2 via=g$one" >> "$dir/hosts"
+    done > "$dir/names"
+    launched < "$dir/names"
+    for one; do sshd g$one; sshd ${one}1; sshd ${one}2; done
+    n=0
+    for one; do
+        n=$((n + 1))
+        until_open l 198.51.100.$n 22
+        until_open g$one 10.$n.0.2 22
+        until_open g$one 10.$n.0.3 22
+    done
+}
+
+# Whether a rank has announced at least this iteration, or this word: see extras/ftmpi/examples/cg.c.
+announced() { # word, number
+    awk -v word="$1" -v number="$2" '$1 == "@" && $6 == word && $7 >= number { found = 1 }
+        END { exit !found }' "$dir/out"
+}
+
+gone_dark() { # host: all its processes are killed, and its cables pulled
+    local one
+    for one in "${@:2}"; do pull "$1" "$one"; done
+    for one in $(ip netns pids "$me$1"); do kill -KILL "$one" 2> /dev/null; done
+}
+
+# the MPI over three sites behind NAT: a rank dies, then a gateway; the others end right (promises 77, 88)
+scene_ft_sites() {
+    local pid victim examples=extras/ftmpi/examples bits begun
+    sites x y z
+    try env FTMPI_BUILD="$lab/ftmpi" extras/ftmpi/ftmpicc -O2 -o "$dir/cg" $examples/cg.c $examples/parity.c \
+        $examples/copies.c -lm
+    bits=$("$dir/cg" -n 300 | sed 's/.*bits //')
+    "$tool" enter "${me}l" timeout 120 "$dir/phxrun" --ssh "$dir/ssh" -f "$dir/hosts" --ftmpi --ft shrink \
+        --cut-wait 5 -n 12 "$dir/cg" -e -n 300 > "$dir/out" 2> "$dir/err" < /dev/null &
+    pid=$!
+    soon 60 announced iteration 100 || die "no iteration 100: $(tail -n 3 "$dir/out" "$dir/err")"
+    victim=$(awk '$1 == "@" && $3 == 5 { print $5; exit }' "$dir/out")
+    try kill -KILL "$victim"
+    soon 20 announced restored 0 || die "no recovery from a death: $(tail -n 3 "$dir/out" "$dir/err")"
+    soon 60 announced iteration 300 || die "no iteration 300: $(tail -n 3 "$dir/out" "$dir/err")"
+    begun=$SECONDS
+    gone_dark gy out y
+    wait $pid
+    status=$?
+    note "ended $((SECONDS - begun)) s after the gateway; told: $(grep -c ' noticed ' "$dir/out")"
+    [ "$(grep -c "^= .*bits $bits\$" "$dir/out")" -eq 8 ] \
+        || die "wanted eight times bits $bits: $(grep '^=' "$dir/out"; tail -n 5 "$dir/err")"
+    soon 15 nothing_of cg || die "something is left"
+    pairs=8/8
+}
+
+nothing_of() { ! pgrep -f "$dir/$1" > /dev/null; } # program in this scene's folder

@@ -1,4 +1,5 @@
 # scenes.sh - the scenes of the lab: for each its walls, its nodes, and what must hold.
+# They are those of promise 132.
 #
 # In all of them the outside is 198.51.100.0/24 (RFC 5737), sites are inside 10.0.0.0/8, the hub is at .9,
 # and every node listens at port 7000 of all its addresses. `scene_NAME` is called by scene.sh; the list that

@@ -1,5 +1,6 @@
 #!/bin/sh
 # ends.sh - how jobs end: statuses, kills of every role, signals; nothing is left.
+# Promises 100 and 102.
 . "$(dirname "$0")/tap.inc"
 
 ${CC:-cc} -std=c99 -O1 -I"$ROOT" -o "$work/client" "$ROOT/test/launch/pmi1_client.c" || exit 1

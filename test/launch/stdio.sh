@@ -1,5 +1,6 @@
 #!/bin/sh
 # stdio.sh - what processes write and read through the tree: lines, labels, files, input, back-pressure.
+# Promise 101.
 . "$(dirname "$0")/tap.inc"
 
 fork='--start fork'

@@ -1,4 +1,5 @@
 /* t_hosts.c - lists of hosts as people, host files, Slurm and PBS write them. */
+/* Promise 104. */
 
 #include "test.h"
 

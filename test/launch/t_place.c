@@ -1,4 +1,5 @@
 /* t_place.c - places of ranks, their mapping, and the tree of agents. */
+/* Promise 91. */
 
 #include "test.h"
 

@@ -1,4 +1,5 @@
 /* t_pmgr.c - PMGR: every operation with every root, in pieces, close before others, aborts, refusals. */
+/* Promise 97. */
 #include "engine_rig.h"
 
 enum { CLOSE = 1, ABORT, BARRIER, BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL };

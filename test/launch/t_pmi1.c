@@ -1,4 +1,5 @@
 /* t_pmi1.c - PMI-1 as clients speak it: every command, pieces, limits, odd lines, spawn, names. */
+/* Promise 94. */
 #include "engine_rig.h"
 
 #define INIT "cmd=init pmi_version=1 pmi_subversion=1\n"

@@ -1,4 +1,5 @@
 /* t_pmi2.c - PMI-2: every command, threads, node attributes that are waited for, odd frames. */
+/* Promise 95. */
 #include "engine_rig.h"
 
 #define HELLO "cmd=init pmi_version=2 pmi_subversion=0\n"

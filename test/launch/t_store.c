@@ -1,4 +1,5 @@
 /* t_store.c - the store of an agent: many keys, what is fresh, who wins at a fence, bounds. */
+/* Promise 98. */
 #include "test.h"
 #include "phoenix.h"
 #include "extras/launch/store.h"

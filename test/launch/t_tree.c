@@ -1,4 +1,5 @@
 /* t_tree.c - the tree of agents: every operation against a model, exact counts, and agents that die. */
+/* Promises 93 and 99. */
 #include "test.h"
 #include "tree_net.h"
 

@@ -1,5 +1,5 @@
 /* check.c - the invariants; one translation unit with the shipped phoenix.c, so it may look
- * inside.
+ * inside. Promise 133.
  *
  * After a step only the node that stepped can have changed its next hops, and so a new loop must
  * pass through it: following each changed next hop until it ends or comes back is an exact test,

@@ -485,7 +485,7 @@ static void agent_end(struct launch *l, uint32_t self)
 
 /* ---- A launch -------------------------------------------------------------------------------- */
 
-/* When each agent begins: its parent starts its children eight at a time. */
+/* When each agent begins: its parent starts its children eight at a time, promises 90 and 92. */
 static void launch_times(struct launch *l, uint32_t self)
 {
     uint32_t end = self + l->job.agents[self].subtree, at, i = 0;

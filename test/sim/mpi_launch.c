@@ -2,6 +2,7 @@
 #include "mpi_world.h"
 
 #include "arbiter.h"
+#include "modes.h"
 #include "wire.h"
 
 #include <stdlib.h>
@@ -13,14 +14,23 @@
 
 #define PORT_OF_NODES 7000u
 #define SEEN_US 3000u     /* an agent sees the end of a process within so long */
+#define FORK_US 5000u     /* ... and starts one */
 #define GRACE_US 2000u    /* from the end of the job to that of its processes */
-#define ENDS 64
+#define CUT_US 60000000u  /* --cut-wait, if it is not given */
+#define TASKS 64
 
-enum { WORD_EXITED = 1, WORD_END };
+/* What an agent does at a time, and what nodes say to each other: kinds and arguments are the same. */
+enum word { WORD_EXITED = 1, WORD_STARTED, WORD_START, WORD_KILL, WORD_END };
 
-struct launch_end {
+struct launch_word {
+    uint32_t kind;
+    uint32_t process;    /* EXITED, KILL: its index */
+    uint32_t seat, life; /* START, STARTED */
+};
+
+struct launch_task {
     uint64_t at;
-    int process; /* index */
+    struct launch_word word;
 };
 
 struct launch_node {
@@ -28,9 +38,9 @@ struct launch_node {
     phx *p; /* NULL: its host is down */
     uint32_t machine;
     int index, lost; /* lost: the launcher has given it up */
-    struct launch_end ends[ENDS];
-    int ends_count;
-    uint64_t end_at; /* the processes of this host end then; 0: they do not */
+    struct launch_task task[TASKS];
+    int tasks;
+    uint64_t cut_at; /* an agent that has no way to the launcher ends its processes then; 0: it has one */
 };
 
 struct mpi_launch {
@@ -38,6 +48,7 @@ struct mpi_launch {
     struct ftm_arbiter *arbiter;
     struct launch_node node[MPI_HOSTS + 1];
     int nodes;
+    struct { int under_way, host; uint32_t life; } start[MPI_SEATS];
 };
 
 static struct launch_node *agent_of(struct mpi_launch *l, int host)
@@ -116,30 +127,27 @@ uint32_t mpi_machine(struct mpi_job *j, uint32_t site)
 
 /* ---- The arbiter's wishes -------------------------------------------------------------------- */
 
-static void on_cast(void *ctx, uint64_t tag, const void *data, size_t size)
+static void on_cast(void *ctx, const uint64_t *to, uint32_t count, uint64_t tag, const void *data,
+                    size_t size)
 {
     struct mpi_launch *l = ctx;
-    struct phx_range ranges[MPI_SEATS];
+    struct phx_range ranges[MPI_PROCESSES];
     struct phx_cast c;
-    size_t count = 0;
-    int i;
+    uint32_t i;
+    int err;
 
-    for (i = 0; i < l->j->plan.ranks; i++) {
-        const struct mpi_process *p = mpi_holder(l->j, i);
-
-        if (p->how == MPI_LIVES)
-            ranges[count].first = ranges[count].last =
-                FTM_NAME(MPI_JOB_NUMBER, FTM_PROCESS, (unsigned)p->life, (unsigned)i), count++;
-    }
+    for (i = 0; i < count && i < MPI_PROCESSES; i++)
+        ranges[i].first = ranges[i].last = FTM_NAME(MPI_JOB_NUMBER, FTM_PROCESS, 0, 0) | to[i];
     memset(&c, 0, sizeof c);
     c.ranges = ranges;
-    c.ranges_count = count;
+    c.ranges_count = i;
     c.from = node_name(&l->node[0]);
     c.tag = tag;
     c.data = data;
     c.size = size;
-    if (count > 0 && phx_cast(l->node[0].p, &c) < 0)
-        world_fail(l->j->w, "the arbiter cannot cast");
+    err = phx_cast(l->node[0].p, &c);
+    if (err < 0)
+        world_fail(l->j->w, "the arbiter cannot cast: %s", phx_strerror(err));
 }
 
 static void on_say(void *ctx, const char *line)
@@ -150,17 +158,79 @@ static void on_say(void *ctx, const char *line)
     world_say(l->j->w, 1, "arbiter: %s", line);
 }
 
+static void plan_task(struct launch_node *n, uint64_t after_us, const struct launch_word *word)
+{
+    if (n->p == NULL)
+        return;
+    if (n->tasks == TASKS) {
+        world_fail(n->l->j->w, "too many tasks of node %d", n->index);
+        return;
+    }
+    n->task[n->tasks].at = n->l->j->w->now + after_us;
+    n->task[n->tasks++].word = *word;
+    world_touch(n->l->j->w, n->machine);
+}
+
+/* To the launcher or an agent, which may be this node itself. */
+static void node_says(struct launch_node *from, struct launch_node *to, const struct launch_word *word)
+{
+    int err = from == to ? 0 : phx_send(from->p, node_name(to), node_name(from), 1, word, sizeof *word);
+
+    if (from == to)
+        plan_task(to, 0, word);
+    else if (err != 0)
+        world_fail(from->l->j->w, "node %d cannot speak to %d: %s", from->index, to->index,
+                   phx_strerror(err));
+}
+
 static void on_over(void *ctx, int code)
 {
     struct mpi_launch *l = ctx;
+    struct launch_word word = { WORD_END, 0, 0, 0 };
     int i;
 
     l->j->over = 1;
     l->j->code = code;
-    l->node[0].end_at = l->j->w->now + GRACE_US;
-    for (i = 1; i < l->nodes; i++)
-        if (!l->node[i].lost)
-            (void)phx_send(l->node[0].p, node_name(&l->node[i]), 0, WORD_END, NULL, 0);
+    for (i = 0; i < l->nodes; i++)
+        node_says(&l->node[0], &l->node[i], &word);
+}
+
+/* On the same host, or where the fewest are. */
+static const char *on_start(void *ctx, uint32_t rank, uint32_t life)
+{
+    struct mpi_launch *l = ctx;
+    struct launch_word word = { WORD_START, 0, rank, life };
+    int load[MPI_HOSTS] = { 0 }, host = mpi_holder(l->j, (int)rank)->host, i;
+
+    if (l->j->plan.refuse_starts)
+        return "this launcher starts nobody again";
+    for (i = 0; i < l->j->processes; i++)
+        load[l->j->process[i].host] += l->j->process[i].how == MPI_LIVES;
+    if (agent_of(l, host)->lost) {
+        for (host = -1, i = 0; i < l->nodes - 1; i++)
+            if (!l->node[i + 1].lost && (host < 0 || load[i] < load[host]))
+                host = i;
+        if (host < 0)
+            return "no host is left";
+    }
+    l->start[rank].under_way = 1;
+    l->start[rank].host = host;
+    l->start[rank].life = life;
+    node_says(&l->node[0], agent_of(l, host), &word);
+    return NULL;
+}
+
+static void on_kill(void *ctx, uint32_t rank, uint32_t life)
+{
+    struct mpi_launch *l = ctx;
+    struct launch_word word = { WORD_KILL, 0, 0, 0 };
+    int i;
+
+    for (i = 0; i < l->j->processes; i++)
+        if (l->j->process[i].seat == (int)rank && l->j->process[i].life == (int)life) {
+            word.process = (uint32_t)i;
+            node_says(&l->node[0], agent_of(l, l->j->process[i].host), &word);
+        }
 }
 
 static const char *on_host(void *ctx, uint32_t rank)
@@ -172,104 +242,151 @@ static const char *on_host(void *ctx, uint32_t rank)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static void launcher_hears_end(struct mpi_launch *l, int process)
+static void launcher_hears(struct launch_node *from, const struct launch_word *word)
 {
-    const struct mpi_process *p = &l->j->process[process];
+    struct mpi_launch *l = from->l;
+    const struct mpi_process *p = &l->j->process[word->process];
     int killed = p->how == MPI_KILLED;
 
-    if (ftm_arbiter_exited(l->arbiter, (uint32_t)p->seat, (uint32_t)p->life, killed ? 0 : p->status,
-                           killed ? 9 : 0) != 0)
+    if (from->lost)
+        return; /* the launcher has said what became of its processes */
+    if (word->kind == WORD_STARTED) {
+        l->start[word->seat].under_way = 0;
+        if (ftm_arbiter_started(l->arbiter, word->seat, word->life) != 0)
+            world_fail(l->j->w, "the arbiter did not want seat %u life %u", (unsigned)word->seat,
+                       (unsigned)word->life);
+    } else if (ftm_arbiter_exited(l->arbiter, (uint32_t)p->seat, (uint32_t)p->life, killed ? 0 : p->status,
+                                  killed ? 9 : 0) != 0) {
         world_fail(l->j->w, "the arbiter does not know seat %d life %d", p->seat, p->life);
+    }
+}
+
+static int launch_host(const struct launch_node *n)
+{
+    return n->index > 0 ? n->index - 1 : 0;
+}
+
+static void agent_does(struct launch_node *n, const struct launch_word *word)
+{
+    struct launch_word answer = { WORD_STARTED, 0, word->seat, word->life };
+    struct mpi_job *j = n->l->j;
+    struct mpi_process *p;
+    int i;
+
+    if (word->kind == WORD_EXITED) {
+        node_says(n, &n->l->node[0], word);
+    } else if (word->kind == WORD_KILL) {
+        mpi_kill(&j->process[word->process]);
+    } else if (word->kind == WORD_END) {
+        for (i = 0; i < j->processes; i++)
+            if (agent_of(n->l, j->process[i].host) == n)
+                mpi_kill(&j->process[i]);
+    } else if (!j->over && (p = mpi_start(j, (int)word->seat, (int)word->life, launch_host(n))) != NULL) {
+        j->w->hosts[p->machine].group = j->w->hosts[n->machine].group; /* perhaps cut off */
+        node_says(n, &n->l->node[0], &answer);
+    }
+}
+
+static void do_word(struct launch_node *n, const struct launch_word *word)
+{
+    if (n->index == 0 && (word->kind == WORD_EXITED || word->kind == WORD_STARTED))
+        launcher_hears(n, word);
+    else
+        agent_does(n, word);
 }
 
 static void on_message(phx *node, const struct phx_message *m, void *user)
 {
     struct launch_node *n = user;
-    uint32_t process;
+    struct launch_word word;
 
     (void)node;
-    if (n->index > 0) {
-        if (m->tag == WORD_END)
-            n->end_at = n->l->j->w->now + GRACE_US;
-        return;
-    }
-    if (m->tag != WORD_EXITED) {
+    if (FTM_NAME_ROLE(m->from) == FTM_PROCESS || m->size != sizeof word) {
         ftm_arbiter_message(n->l->arbiter, m->from, m->tag, m->data, m->size);
         return;
     }
-    memcpy(&process, m->data, sizeof process);
-    if (!n->l->node[m->from].lost)
-        launcher_hears_end(n->l, (int)process);
+    memcpy(&word, m->data, sizeof word);
+    if (n->index == 0)
+        launcher_hears(&n->l->node[FTM_RANK(m->from)], &word);
+    else
+        plan_task(n, word.kind == WORD_START ? world_rng_below(&n->l->j->rng, FORK_US)
+                     : word.kind == WORD_END ? GRACE_US : 0, &word);
 }
 
-/* The death of a host is that of all its processes. */
+/* The death of a host is that of all its processes, and nothing is started there. */
 static void launcher_loses(struct mpi_launch *l, struct launch_node *lost)
 {
-    int i;
+    uint64_t words[MPI_PROCESSES];
+    const char *why;
+    uint32_t count = 0;
+    int i, host = lost->index - 1;
 
     if (lost->lost)
         return;
     lost->lost = 1;
-    world_say(l->j->w, 1, "launcher: host %d is lost", lost->index - 1);
-    for (i = 0; i < l->j->plan.ranks; i++) {
-        const struct mpi_process *p = mpi_holder(l->j, i);
-
-        if (p->host == lost->index - 1)
-            (void)ftm_arbiter_exited(l->arbiter, (uint32_t)p->seat, (uint32_t)p->life, 0, 9);
-    }
+    world_say(l->j->w, 1, "launcher: host %d is lost", host);
+    for (i = 0; i < l->j->processes; i++)
+        if (l->j->process[i].host == host)
+            words[count++] = FTM_FROM(0, (unsigned)l->j->process[i].life, (unsigned)l->j->process[i].seat);
+    ftm_arbiter_host_lost(l->arbiter, words, count, "its host is lost");
+    for (i = 0; i < l->j->plan.ranks; i++)
+        if (l->start[i].under_way && l->start[i].host == host) { /* elsewhere, if there is such a place */
+            l->start[i].under_way = 0;
+            why = on_start(l, (uint32_t)i, l->start[i].life);
+            if (why != NULL)
+                ftm_arbiter_unstarted(l->arbiter, (uint32_t)i, l->start[i].life, why);
+        }
 }
 
+/* An agent that was given up and is heard again has to end what runs there. */
 static void on_node(phx *node, const struct phx_node *about, void *user)
 {
+    struct launch_word word = { WORD_END, 0, 0, 0 };
     struct launch_node *n = user;
     int index = about->id.b[0] - 1;
 
     (void)node;
-    if (n->index == 0 && index > 0 && index < n->l->nodes && about->id.b[1] == 0xa9
-        && about->state == PHX_NODE_FAILED)
-        launcher_loses(n->l, &n->l->node[index]);
-}
-
-/* What became of processes of this host: to the arbiter, or on its way there. */
-static void tell_ends(struct launch_node *n, uint64_t now)
-{
-    int i, kept = 0;
-
-    for (i = 0; i < n->ends_count; i++) {
-        struct launch_end *e = &n->ends[i];
-        uint32_t process = (uint32_t)e->process;
-
-        if (e->at > now)
-            n->ends[kept++] = *e;
-        else if (n->index == 0)
-            launcher_hears_end(n->l, e->process);
-        else if (phx_send(n->p, mpi_launch_name(n->l->j), (uint64_t)n->index, WORD_EXITED, &process,
-                          sizeof process) != 0)
-            world_fail(n->l->j->w, "agent %d cannot tell of an end", n->index);
+    if (n->index > 0 && index == 0 && about->id.b[1] == 0xa9) {
+        if (about->state < PHX_NODE_UNREACHABLE)
+            n->cut_at = 0;
+        else if (n->cut_at == 0)
+            n->cut_at = n->l->j->w->now + (n->l->j->plan.cut_us > 0 ? n->l->j->plan.cut_us : CUT_US);
     }
-    n->ends_count = kept;
+    if (n->index != 0 || index <= 0 || index >= n->l->nodes || about->id.b[1] != 0xa9)
+        return;
+    if (about->state == PHX_NODE_FAILED)
+        launcher_loses(n->l, &n->l->node[index]);
+    else if (about->state < PHX_NODE_UNREACHABLE && n->l->node[index].lost)
+        node_says(n, &n->l->node[index], &word);
 }
 
-static void end_processes(struct launch_node *n, uint64_t now)
+static void do_tasks(struct launch_node *n, uint64_t now)
 {
-    struct mpi_job *j = n->l->j;
-    int i;
+    int i, kept = 0, count = n->tasks;
+    struct launch_task due[TASKS];
 
-    if (n->end_at == 0 || now < n->end_at)
-        return;
-    n->end_at = 0;
-    for (i = 0; i < j->processes; i++)
-        if (agent_of(n->l, j->process[i].host) == n)
-            mpi_kill(&j->process[i]);
+    memcpy(due, n->task, sizeof due);
+    n->tasks = 0;
+    for (i = 0; i < count; i++)
+        if (due[i].at > now)
+            n->task[n->tasks++] = due[i];
+        else
+            due[kept++] = due[i];
+    for (i = 0; i < kept; i++)
+        do_word(n, &due[i].word);
 }
 
 static int node_step(void *state, uint64_t now)
 {
+    const struct launch_word end = { WORD_END, 0, 0, 0 };
     struct launch_node *n = state;
     int more = phx_step(n->p, now, NULL, 0);
 
-    tell_ends(n, now);
-    end_processes(n, now);
+    if (n->cut_at != 0 && now >= n->cut_at) {
+        n->cut_at = 0;
+        agent_does(n, &end);
+    }
+    do_tasks(n, now);
     return more;
 }
 
@@ -279,24 +396,19 @@ static uint64_t node_deadline(void *state)
     uint64_t at = phx_deadline(n->p);
     int i;
 
-    for (i = 0; i < n->ends_count; i++)
-        at = n->ends[i].at < at ? n->ends[i].at : at;
-    return n->end_at != 0 && n->end_at < at ? n->end_at : at;
+    if (n->cut_at != 0 && n->cut_at < at)
+        at = n->cut_at;
+    for (i = 0; i < n->tasks; i++)
+        at = n->task[i].at < at ? n->task[i].at : at;
+    return at;
 }
 
+/* Its host's agent has seen it. */
 void mpi_launch_ended(struct mpi_process *p)
 {
-    struct launch_node *n = agent_of(p->job->launch, p->host);
+    struct launch_word word = { WORD_EXITED, (uint32_t)(p - p->job->process), 0, 0 };
 
-    if (n->p == NULL)
-        return;
-    if (n->ends_count == ENDS) {
-        world_fail(p->job->w, "too many ends at once");
-        return;
-    }
-    n->ends[n->ends_count].at = p->job->w->now + 100 + world_rng_below(&p->job->rng, SEEN_US);
-    n->ends[n->ends_count++].process = (int)(p - p->job->process);
-    world_touch(p->job->w, n->machine);
+    plan_task(agent_of(p->job->launch, p->host), 100 + world_rng_below(&p->job->rng, SEEN_US), &word);
 }
 
 static void node_configure(struct launch_node *n, struct phx_config *cfg, struct phx_id *id)
@@ -362,7 +474,7 @@ static void node_begin(struct mpi_launch *l, int index)
 struct mpi_launch *mpi_launch_new(struct mpi_job *j)
 {
     struct mpi_launch *l = calloc(1, sizeof *l);
-    struct ftm_arbiter_ops ops = { NULL, on_cast, on_say, on_over, on_host };
+    struct ftm_arbiter_ops ops = { NULL, on_cast, on_say, on_over, on_host, on_start, on_kill };
     int i;
 
     if (l == NULL)
@@ -371,7 +483,7 @@ struct mpi_launch *mpi_launch_new(struct mpi_job *j)
     l->j = j;
     l->nodes = j->plan.hosts > 1 ? j->plan.hosts + 1 : 1;
     ops.ctx = l;
-    if (ftm_arbiter_new(&l->arbiter, NULL, (uint32_t)j->plan.ranks, &ops) != 0)
+    if (ftm_arbiter_new(&l->arbiter, NULL, (uint32_t)j->plan.ranks, mpi_modes(j).comm != 0, &ops) != 0)
         abort();
     for (i = 0; i < j->plan.ranks; i++)
         (void)ftm_arbiter_started(l->arbiter, (uint32_t)i, 0);
@@ -390,7 +502,7 @@ static void node_end(struct launch_node *n, int silent)
         world_crash(n->l->j->w, n->machine);
     phx_free(n->p);
     n->p = NULL;
-    n->ends_count = 0;
+    n->tasks = 0;
 }
 
 void mpi_launch_free(struct mpi_launch *l)

@@ -282,6 +282,24 @@ void mpi_stepped(struct ftm *e, uint64_t now)
     mpi_sim_exit(137);
 }
 
+struct ftm_modes mpi_modes(const struct mpi_job *j)
+{
+    struct ftm_modes modes;
+
+    if (ftm_modes_read(&modes, j->plan.mode != NULL ? j->plan.mode : "abort") != 0)
+        world_fail(j->w, "%s are no modes", j->plan.mode);
+    return modes;
+}
+
+/* What FTMPI_TRACE prints. */
+ssize_t mpi_sim_write(int fd, const void *data, size_t size);
+ssize_t mpi_sim_write(int fd, const void *data, size_t size)
+{
+    (void)fd;
+    world_say(running->job->w, 1, "%.*s", (int)size - 1, (const char *)data);
+    return (ssize_t)size;
+}
+
 int ftm_environ_read(struct ftm_environ *v)
 {
     const struct mpi_process *p = running;
@@ -297,6 +315,8 @@ int ftm_environ_read(struct ftm_environ *v)
     c->life = p->life;
     c->host = p->host;
     c->site = plan->sites > 1 ? p->host % plan->sites : 0;
+    c->modes = mpi_modes(p->job);
+    v->trace = plan->trace > 0;
     c->arbiter = mpi_launch_name(p->job);
     mpi_launch_hub(p->job, p->host, v->hubs);
     c->hubs = v->hubs;
@@ -424,6 +444,11 @@ void mpi_kill(struct mpi_process *p)
     gone(p);
 }
 
+struct ftm *mpi_engine(const struct mpi_process *p)
+{
+    return p->how == MPI_LIVES && !p->finalized ? p->co->engine : NULL;
+}
+
 struct mpi_process *mpi_holder(struct mpi_job *j, int seat)
 {
     return &j->process[j->seat[seat]];
@@ -434,10 +459,12 @@ struct mpi_process *mpi_holder(struct mpi_job *j, int seat)
 static void after_step(void *ctx, uint32_t host)
 {
     struct mpi_job *j = ctx;
+    int i;
 
-    (void)host;
+    for (i = 0; i < j->processes && j->process[i].machine != host; i++)
+        continue;
     if (j->plan.after != NULL)
-        j->plan.after(j);
+        j->plan.after(j, i < j->processes ? &j->process[i] : NULL);
 }
 
 struct mpi_job *mpi_job_new(const struct mpi_plan *plan)
@@ -509,7 +536,12 @@ int mpi_job_run(struct mpi_job *j, uint64_t limit_us)
         return j->w->failed ? -1 : 0;
     for (i = 0; i < j->processes && j->process[i].how != MPI_LIVES; i++)
         continue;
-    world_fail(j->w, "after %.1f s %d processes have not ended: seat %d life %d is one",
-               (double)limit_us / 1e6, j->living, j->process[i].seat, j->process[i].life);
+    world_fail(j->w, "after %.1f s %d processes have not ended: seat %d life %d is in %s",
+               (double)limit_us / 1e6, j->living, j->process[i].seat, j->process[i].life,
+               j->process[i].doing != NULL ? j->process[i].doing : "its program");
+    for (; i < j->processes; i++)
+        if (j->process[i].how == MPI_LIVES)
+            world_say(j->w, 1, "seat %d life %d has not ended, and is in %s", j->process[i].seat,
+                      j->process[i].life, j->process[i].doing);
     return -1;
 }

@@ -14,6 +14,7 @@
 #define MPI_PROCESSES 128 /* in all lives of a job */
 
 struct ftm;
+struct ftm_modes;
 struct mpi_job;
 
 enum mpi_how { MPI_LIVES, MPI_EXITED, MPI_KILLED };
@@ -27,7 +28,7 @@ struct mpi_process {
     int condemned;    /* it ends with the step at hand, and what it sends is lost */
     int finalized;    /* it came through MPI_Finalize */
     uint64_t started_at, ended_at, messages; /* messages: that it gave to Phoenix */
-    void *user;       /* of the scenario */
+    const char *doing; /* what its program is at, for people */
     struct mpi_coroutine *co;
 };
 
@@ -36,7 +37,8 @@ struct mpi_plan {
     int walls;               /* 1: from site to site through gateways; 2: each rank through its agent only */
     uint64_t seed;
     int trace;
-    const char *mode;        /* FTMPI_MODE; NULL: as if it were not set */
+    const char *mode;        /* --ft; NULL: not given */
+    int refuse_starts;       /* the launcher starts nobody again */
     uint64_t cut_us;         /* FTMPI_CUT_WAIT; 0: 60 s */
     size_t eager_limit, eager_budget, piece; /* 0: the usual ones, as below */
     unsigned asks;
@@ -46,7 +48,8 @@ struct mpi_plan {
     void *user;
     /* A message is about to leave: 1 if it does. 0 and a condemned process: it does not. */
     int (*sends)(struct mpi_process *p, uint64_t to, uint64_t tag, size_t size);
-    void (*after)(struct mpi_job *j); /* each event */
+    /* After each step of a machine: of a process, which may be gone now, or of a node of the launcher. */
+    void (*after)(struct mpi_job *j, struct mpi_process *p);
 };
 
 struct mpi_launch;
@@ -81,6 +84,7 @@ void mpi_kill(struct mpi_process *p);
 void mpi_kill_host(struct mpi_job *j, int host);   /* silently, with its agent */
 int mpi_host_is_up(const struct mpi_job *j, int host);
 void mpi_cut_host(struct mpi_job *j, int host, int on); /* nobody hears it, and it hears nobody */
+struct ftm *mpi_engine(const struct mpi_process *p); /* NULL: it has none now */
 struct mpi_process *mpi_holder(struct mpi_job *j, int seat);
 /* Sum of the arbiter's counts that has to be 0. */
 int mpi_job_imbalance(const struct mpi_job *j);
@@ -100,6 +104,7 @@ struct mpi_process *mpi_start(struct mpi_job *j, int seat, int life, int host);
 void mpi_yield(uint64_t until, int more); /* of the process that runs; until: when it wants to go on */
 void mpi_stepped(struct ftm *e, uint64_t now); /* its engine did: a condemned one ends here */
 
+struct ftm_modes mpi_modes(const struct mpi_job *j); /* of modes.h: those of the plan */
 struct mpi_launch *mpi_launch_new(struct mpi_job *j);
 void mpi_launch_free(struct mpi_launch *l);
 void mpi_launch_ended(struct mpi_process *p); /* to be told by its agent */

@@ -23,14 +23,16 @@ paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts starved overload slow large tree launch launch_chaos figures liar lies lies_said door sim"
-parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls"
+parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
+parts="$parts mpi_chaos"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 # extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.
 ftmpi=$(ls extras/ftmpi/lib/*.c | sed -e 's/.*\///' -e 's/\.c$//' -e '/^fortran/d' -e '/^pump$/d' \
     -e '/^environ$/d')
 instead='-I. -Iextras/ftmpi -Dphx_now_us=mpi_sim_now -Dphx_send=mpi_sim_send
-    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf'
+    -Dphx_send_owned=mpi_sim_send_owned -D_exit=mpi_sim_exit -Dexit=mpi_sim_exit -Dfprintf=mpi_sim_printf
+    -Dwrite=mpi_sim_write'
 mkdir -p "$dir"
 
 # Coroutines, in which blocking calls of MPI wait.
@@ -206,6 +208,13 @@ bars() {
     { make -s ftmpi && sh test/ftmpi/bars.sh bars; } || printf 'bar\tmpi printed not all bars\t-\t-\tshort\n'
     full mpi_traffic 8 SEEDS=500
     full mpi_walls 12
+    full agree_messages 12
+    full agree_kills 5 FULL=1 # 2 minutes of processor time
+    full strict_kills 8 FULL=1
+    full recover_kills 4 FULL=1
+    full opposite_orders 7
+    full enter_time 16
+    full ft_chaos 12 SEEDS=1000
     full bounded 4096 EVERY=1000000
     full tree 64
     full orphans 40
@@ -359,6 +368,13 @@ delivery() {
 mpi() {
     sim SCENARIO=mpi_traffic SEEDS=200
     sim SCENARIO=mpi_walls
+    sim SCENARIO=agree_messages
+    sim SCENARIO=agree_kills
+    sim SCENARIO=strict_kills
+    sim SCENARIO=recover_kills
+    sim SCENARIO=opposite_orders
+    sim SCENARIO=enter_time
+    sim SCENARIO=ft_chaos SEEDS=150
 }
 
 lies() {
@@ -388,7 +404,8 @@ sane() {
         return
     fi
     for run in 'campaign NODES=12 SEEDS=30 SEED=5000' 'scarce NODES=8 SEEDS=3' 'moves_kills NODES=6' \
-        'casts NODES=6' 'mixed_sizes NODES=4' 'mpi_traffic SEEDS=10'; do
+        'casts NODES=6' 'mixed_sizes NODES=4' 'mpi_traffic SEEDS=10' \
+        'ft_chaos SEEDS=10'; do
         judged "sim under sanitizers: $run" "$sane" SCENARIO=$run
     done
 }

@@ -77,6 +77,13 @@ void tell_late_ends(struct sim *s);
 extern const struct story mpi_stories[]; /* the last has no name */
 void tell_mpi_traffic(struct sim *s);
 void tell_mpi_walls(struct sim *s);
+void tell_agree_kills(struct sim *s);
+void tell_strict_kills(struct sim *s);
+void tell_recover_kills(struct sim *s);
+void tell_ft_chaos(struct sim *s);
+void tell_agree_messages(struct sim *s);
+void tell_opposite_orders(struct sim *s);
+void tell_enter_time(struct sim *s);
 
 /* Told in traces.c. */
 void tell_traces(struct sim *s);

@@ -1,4 +1,5 @@
 /* t_addr_brain.c - own addresses: which are believed, which give way, and when the node has moved. */
+/* Promise 16. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"

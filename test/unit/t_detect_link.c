@@ -343,7 +343,7 @@ static void test_busy(void)
     /* Goal: a pause is announced to all, and its end. Method: three links; then a monitor that
      * announces one itself. */
     struct rig r;
-    uint32_t node, busy;
+    uint32_t node, busy, chosen, times;
 
     rig_init_monitors(&r, 1);
     for (node = 0; node < 3; node++)
@@ -357,6 +357,16 @@ static void test_busy(void)
     busy = rig_first(&r, 1);
     phx__detect_heartbeat(&r.d, busy, 60 * SECOND, 1, 0, r.now);
     ok(!phx__detect_is_monitor(&r.d, busy) && rig_monitors(&r) == 1, "who is away watches nobody");
+    for (chosen = times = 0; times < 50; times++) { /* the monitor goes and another is picked of two */
+        node = rig_first(&r, 1);
+        phx__detect_link_down(&r.d, node);
+        chosen += phx__detect_is_monitor(&r.d, busy);
+        phx__detect_link_up(&r.d, node, r.now);
+    }
+    ok(chosen == 0, "nor is it picked while there is another, promise 52: %u", chosen);
+    phx__detect_link_down(&r.d, rig_first(&r, 0) == busy ? rig_first(&r, 1) : rig_first(&r, 0));
+    phx__detect_link_down(&r.d, rig_first(&r, 1));
+    ok(phx__detect_is_monitor(&r.d, busy), "only if there is none");
     rig_free(&r);
 }
 

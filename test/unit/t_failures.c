@@ -255,11 +255,77 @@ static void test_explain(void)
     finish_all(n, 3);
 }
 
+static const char *const explain_keys[] = { "id", "state", "since", "incarnation", "hops", "next", "label",
+    "names", "names-more", "link", "heard", "promised", "watched-here", "watches-us", "link-lost", "accused",
+    "address", "seen-by", "hub", NULL };
+
+/* Which of the keys of phoenix.h have been said by now; -1: there was another one. */
+static long explain_seen(const struct node *at, const struct node *of, long seen)
+{
+    static char text[65536];
+    char *line, *next;
+    size_t k, size;
+
+    if (phx_explain(at->p, &of->id, text, sizeof text) <= 0)
+        return -1;
+    for (line = text; *line != 0; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next != 0;
+        size = strcspn(line, ":");
+        for (k = 0; explain_keys[k] != NULL; k++)
+            if (strlen(explain_keys[k]) == size && memcmp(explain_keys[k], line, size) == 0)
+                break;
+        if (explain_keys[k] == NULL || line[size] != ':')
+            return -1;
+        seen |= 1L << k;
+    }
+    return seen;
+}
+
+/* Goal: each key that phoenix.h names for phx_explain comes, and no other, promise 114. Method: a node with a
+ * label and more names than are shown, one that dies, and the node itself with its hub. */
+static void test_explain_keys(void)
+{
+    struct node n[3];
+    struct phx_config c;
+    long seen = 0, all = 0;
+    size_t k;
+
+    settings(&n[0], &c);
+    hurry(&c);
+    begin_as(&n[0], &c, LOOPBACK);
+    settings(&n[1], &c);
+    hurry(&c);
+    c.label = "labelled";
+    begin_as(&n[1], &c, LOOPBACK);
+    settings(&n[2], &c);
+    hurry(&c);
+    begin_as(&n[2], &c, LOOPBACK);
+    for (k = 0; k < 100; k++)
+        phx_assume(n[1].p, 10 * k, 10 * k + 1);
+    phx_join(n[1].p, n[0].at);
+    phx_join(n[2].p, n[0].at);
+    eventually(is_mesh(n, 3) && owns(&n[2], 990, &n[1]), "three nodes, one with 100 ranges");
+    for (k = 0; explain_keys[k] != NULL; k++)
+        all |= 1L << k;
+    await((seen = explain_seen(&n[0], &n[1], 0)) < 0 || (seen & 1L << 17) != 0, PATIENCE);
+    seen = explain_seen(&n[1], &n[1], seen);
+    kill_node(&n[2]);
+    eventually(told(&n[0], &n[2], PHX_NODE_FAILED) == 1, "one has failed");
+    seen = seen < 0 ? seen : explain_seen(&n[0], &n[2], seen);
+    for (k = 0; explain_keys[k] != NULL; k++)
+        ok(seen > 0 && (seen & 1L << k) != 0, "%s is told", explain_keys[k]);
+    ok(seen == all, "and nothing else");
+    finish_all(n, 2);
+    finish(&n[2]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
         { "settings", test_settings }, { "stopped", test_stopped }, { "heir", test_heir },
-        { "busy", test_busy },         { "explain", test_explain }, { NULL, NULL },
+        { "busy", test_busy },         { "explain", test_explain }, { "keys", test_explain_keys },
+        { NULL, NULL },
     };
 
     if (test_begin() != 0)

@@ -212,7 +212,7 @@ static void test_parse(void)
         { "tcp://[::1]:80", 0, "::1", 80, "" },
         { "tcp://[FE80::1:2]:80", 0, "FE80::1:2", 80, "" },
         { "tcp://[::]:0", 0, "::", 0, "" },
-        { "tcp://" HOST255 ":9", 0, HOST255, 9, "" },
+        { "tcp://" HOST255 ":9", 0, HOST255, 9, "" }, { "tcp://0xg:9", 0, "0xg", 9, "" },
         { "unix:///tmp/x", 0, "", 0, "/tmp/x" },
         { "unix:///a b:c?", 0, "", 0, "/a b:c?" },
         { "unix://" PATH103, 0, "", 0, PATH103 },
@@ -320,6 +320,7 @@ static void test_numeric(void)
         { "1:2:3:4:5:6:7:", NULL }, { ":1:2:3:4:5:6:7", NULL }, { "::1.2.3", NULL }, { "::1.2.3.4:5", NULL },
         { "1:2:3:4:5:6:7:1.2.3.4", NULL }, { "::01.2.3.4", NULL }, { "1.2.3.4::", NULL }, { "::%1", NULL },
         { "[::1]", NULL }, { "::1 ", NULL }, { "::.", NULL }, { "1:2:3:4:5:6:7:8:", NULL },
+        { "::g", NULL }, { "::G", NULL }, { "::`", NULL }, { "::@", NULL },
     };
     struct phx_address a, before, again;
     char text[PHX_ADDRESS_TEXT], host[64];
@@ -437,6 +438,10 @@ static void test_text(void)
     ok(strcmp(phx_address_text(&a, text), "unix://") == 0, "an unnamed socket");
     a = address(PHX_UNIX, "/x\ny", 0);
     ok(strcmp(phx_address_text(&a, text), "unix://") == 0, "no control characters in logs");
+    memset(&a, 0, sizeof a);
+    a.family = PHX_OTHER;
+    memcpy(a.path, "ssh://there/x", 14);
+    ok(strcmp(phx_address_text(&a, text), "ssh://there/x") == 0, "a scheme of the host's is its own text");
     memset(&a, 0, sizeof a);
     ok(strcmp(phx_address_text(&a, text), "none") == 0, "no address");
     a.family = 9;

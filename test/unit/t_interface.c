@@ -82,6 +82,26 @@ static void begin_labelled(struct node *one, const char *label, const struct nod
         phx_join(one->p, hub->at);
 }
 
+/* Goal: the defaults are those that phoenix.h names, promises 8, 12, 21, 43, 45, 47 and 49. */
+static void test_defaults(void)
+{
+    struct phx_config c;
+    const struct phx_detector *d = &c.detector;
+
+    phx_config_init(&c);
+    ok(c.max_message == 16u << 20 && c.window == 4u << 20 && c.hold_bytes == 16u << 20 && c.mem_limit == 0,
+       "bytes: of a message, a window, what is held, all");
+    ok(c.max_links == 1024 && c.full_mesh == UINT32_MAX && c.max_nodes == 65536 && c.max_dials == 64
+           && c.max_accepts == 4096, "counts: links, nodes, dials, accepts");
+    ok(c.hop_limit == 16 && c.step_bytes == 256u << 10, "links of a way, bytes of a step");
+    ok(c.dial_timeout_us == 5 * SECOND && c.retry_min_us == 50 * MS && c.retry_max_us == 30 * SECOND,
+       "5 s for a dial, and again after 50 ms to 30 s");
+    ok(d->monitors == 2 && d->interval_us == 5 * SECOND && d->insurance_us == 90 * SECOND
+           && d->timeout_us == 5 * SECOND && d->broken_us == 5 * SECOND, "2 monitors, 5 s, 90 s, 5 s, 5 s");
+    ok(c.relay == 1 && c.same_host == 1 && c.log_level == PHX_LOG_INFO && strcmp(c.cluster, "phoenix") == 0
+           && c.key == NULL && !c.insecure, "it relays, is near to its host's, tells of events");
+}
+
 static void test_labels(void)
 {
     /* Goal: a label travels, and is shown wherever a node is. Method: three nodes, one of them
@@ -370,8 +390,9 @@ static const struct phx_os host_os = {
 
 static void test_host_world(void)
 {
-    /* Goal: phx_new that fails leaves the host's world to the host, and stats.os_calls counts the calls that
-     * were made. Method: a world that counts, with each allocation failing in turn; then a few calls. */
+    /* Promise 6. Goal: phx_new that fails leaves the host's world to the host, and stats.os_calls counts
+     * the calls that were made. Method: a world that counts, with each allocation failing in turn; then a
+     * few calls. */
     struct test_heap heap;
     struct phx_alloc alloc = { test_alloc, &heap };
     struct phx_config c;
@@ -441,6 +462,7 @@ int main(void)
     test_host_world();
     test_null();
     test_versions();
+    test_defaults();
     test_labels();
     test_reasons();
     test_others_lose();

@@ -1,8 +1,8 @@
 /* t_listen.c - two that listen at one port at the same moment, and a system that refuses both at first.
  *
- * Goal: one of them gets the port. Linux lets both bind, and then refuses whoever listens while the other one
- * is about to. Method: the program has a listen() of its own in place of the C library's, which refuses so
- * many times. Only phoenix.h is used. */
+ * Goal: one of them gets the port, and a node has one listening socket, promise 20. Linux lets both bind,
+ * and then refuses whoever listens while the other one is about to. Method: the program has a listen() of
+ * its own in place of the C library's, which refuses so many times. Only phoenix.h is used. */
 #define _GNU_SOURCE
 #include "test.h"
 #ifdef PHX_JOINED

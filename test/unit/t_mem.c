@@ -190,8 +190,120 @@ static void test_mail_leaves_room(void)
     ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
 }
 
+/* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most and
+ * PHX__MEM_SPARES of them; they are counted as large, and make room when there is no other. Method: each
+ * count after each step. */
+static void test_large(void)
+{
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem m;
+    void *a, *b, *c;
+
+    phx__mem_init(&m, &alloc, 0);
+    m.spare_most = (size_t)4 << 20;
+    a = phx__mem_get_large(&m, 131071);
+    ok(m.used == 131071 && m.large == 131071, "one byte below 128 KiB is not rounded");
+    phx__mem_put_large(&m, a, 131071);
+    ok(m.used == 0 && m.large == 0 && m.spare_bytes == 0, "nor kept");
+    a = phx__mem_get_large(&m, 131072);
+    b = phx__mem_get_large(&m, 200000);
+    ok(m.used == 131072 + 212992 && m.large == m.used, "200,000 bytes are 13 times 16 KiB");
+    phx__mem_put_large(&m, a, 131072);
+    phx__mem_put_large(&m, b, 200000);
+    ok(m.used == 131072 + 212992 && m.large == m.used && m.spare_bytes == m.used, "both are kept");
+    c = phx__mem_get_large(&m, 210000);
+    ok(c == b && m.spare_bytes == 131072 && m.used == 131072 + 212992, "what is rounded alike is used");
+    b = phx__mem_get_large(&m, 131072);
+    ok(b == a && m.spare_bytes == 0 && m.spare_uses > 0, "so is the other");
+    a = phx__mem_get_large(&m, 300000);
+    ok(a != b && a != c && m.used == 131072 + 212992 + 327680, "none is left for a third");
+    phx__mem_put_large(&m, a, 300000);
+    phx__mem_put_large(&m, b, 131072);
+    phx__mem_put_large(&m, c, 200000);
+    phx__mem_drop_spares(&m, UINT64_MAX);
+    ok(m.used == 0 && m.large == 0 && m.spare_bytes == 0 && test_heap_is_clean(&heap), "all goes back");
+    m.limit = 1 << 20;
+    a = phx__mem_get_large(&m, 524288);
+    phx__mem_put_large(&m, a, 524288);
+    b = phx__mem_get(&m, 524288);
+    ok(b != NULL && m.spare_bytes == 524288 && m.used == 1 << 20, "what is kept may fill the limit");
+    a = phx__mem_get(&m, 1);
+    ok(a != NULL && m.spare_bytes == 0 && m.used == 524289, "a byte more, and it is given back");
+    phx__mem_put(&m, a, 1);
+    a = phx__mem_get_large(&m, 262144);
+    phx__mem_put_large(&m, a, 262144);
+    heap.fail_at = heap.calls + 1;
+    a = phx__mem_get(&m, 100);
+    ok(a != NULL && m.spare_bytes == 0 && m.used == 524388, "nor is it kept where the host has no more");
+    phx__mem_put(&m, a, 100);
+    phx__mem_put(&m, b, 524288);
+    ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
+}
+
+/* Goal: an array of more than 256 items gives back more than an eighth that is idle, and keeps what is in
+ * it. */
+static void test_fit(void)
+{
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem m;
+    uint32_t *array = NULL, capacity = 0, k, bad = 0;
+
+    phx__mem_init(&m, &alloc, 0);
+    check(phx__mem_grow(&m, &array, &capacity, 256, sizeof *array) == 0 && capacity == 256, "256 items");
+    phx__mem_fit(&m, &array, &capacity, 1, sizeof *array);
+    ok(capacity == 256, "so few are kept");
+    check(phx__mem_grow(&m, &array, &capacity, 1000, sizeof *array) == 0 && capacity == 1000, "1,000 items");
+    for (k = 0; k < 1000; k++)
+        array[k] = k;
+    phx__mem_fit(&m, &array, &capacity, 876, sizeof *array);
+    ok(capacity == 1000 && m.used == 4000, "less than an eighth is idle: it stays");
+    heap.fail_at = heap.calls + 1;
+    phx__mem_fit(&m, &array, &capacity, 875, sizeof *array);
+    ok(capacity == 1000 && m.used == 4000, "so it does if the host cannot make it smaller");
+    phx__mem_fit(&m, &array, &capacity, 875, sizeof *array);
+    ok(capacity == 875 && m.used == 3500, "an eighth is given back");
+    for (k = 0; k < 875; k++)
+        bad += array[k] != k;
+    ok(bad == 0, "the rest is as it was");
+    phx__mem_fit(&m, &array, &capacity, 0, sizeof *array);
+    ok(capacity == 4 && m.used == 16 && array[3] == 3, "four items are the least");
+    phx__mem_put(&m, array, capacity * sizeof *array);
+    ok(test_heap_is_clean(&heap), "clean at the end");
+}
+
+/* Goal: a ring doubles when more are to come than there is room for, and not before; its first is then at
+ * 0. */
+static void test_ring(void)
+{
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem m;
+    uint32_t *ring = NULL, first = 0, capacity = 0, k, bad = 0;
+
+    phx__mem_init(&m, &alloc, 0);
+    ok(phx__mem_grow_ring(&m, &ring, &first, 0, &capacity, 8, sizeof *ring) == 0 && capacity == 8,
+       "eight at first");
+    for (k = 0; k < 8; k++)
+        ring[(k + 5) % 8] = k;
+    first = 5;
+    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, 8, sizeof *ring) == 0 && capacity == 16
+           && first == 0, "8 and 8 are 16");
+    for (k = 0; k < 8; k++)
+        bad += ring[k] != k;
+    ok(bad == 0, "in order");
+    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, UINT32_MAX, sizeof *ring) == PHX_ENOMEM
+           && capacity == 16, "too many are refused");
+    phx__mem_put(&m, ring, capacity * sizeof *ring);
+    ok(test_heap_is_clean(&heap), "clean at the end");
+}
+
 int main(void)
 {
+    test_large();
+    test_fit();
+    test_ring();
     test_counting();
     test_default();
     test_limit();

@@ -35,6 +35,16 @@ static int socket_of(const struct node *n)
     return count == 1 && l[0].up ? l[0].handle : -1;
 }
 
+/* Goal: TCP gives up a link whose data nobody acknowledges for ten minutes, promise 1. */
+static int gives_up_after_minutes(int fd)
+{
+#ifdef TCP_USER_TIMEOUT
+    return option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT) == 600000 && option(fd, IPPROTO_TCP, TCP_NODELAY) == 1;
+#else
+    return option(fd, IPPROTO_TCP, TCP_NODELAY) == 1;
+#endif
+}
+
 static int is_patient(int fd)
 {
     int kept = option(fd, SOL_SOCKET, SO_KEEPALIVE) == 1;
@@ -99,6 +109,8 @@ static void test_busy(void)
     for (turns = 0; turns < 10000 && (!linked(&a, &b) || !linked(&b, &a)); turns++)
         turn(1);
     ok(!is_patient(socket_of(&a)), "as it was made");
+    ok(gives_up_after_minutes(socket_of(&a)) && gives_up_after_minutes(socket_of(&b)),
+       "whoever dialled: ten minutes without an acknowledgement are too many");
     ok(phx_busy(b.p, 1200 * SECOND) == 0, "b computes for 20 minutes");
     for (turns = 0; turns < 1000 && !is_patient(socket_of(&a)); turns++)
         phx_step(a.p, phx_now_us(), NULL, 0);

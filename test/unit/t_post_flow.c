@@ -5,7 +5,7 @@
 
 static void test_transit(void)
 {
-    /* Goal: relays are bounded per target, serve targets in turn, count hops and obey the limits.
+    /* Promise 64. Goal: relays are bounded per target, serve targets in turn, count hops and obey the limits.
      */
     struct phx__post_limits limits = default_limits();
     struct world *w = world_new(1, NULL);

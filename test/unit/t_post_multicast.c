@@ -1,4 +1,5 @@
 /* t_post_multicast.c - one message to many names. */
+/* Promise 70. */
 #include "post_rig.h"
 
 /* ---- One to many */

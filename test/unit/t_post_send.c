@@ -219,6 +219,40 @@ static void test_window(void)
     ok(world_free(w), "no byte leaked");
 }
 
+/* Goal: the window is not exceeded by a message, nor by a byte, promise 63. Method: messages that take
+ * 8,192 bytes each, so that 32 fill the sender's window exactly; and ten frames of 5,088 for a target that
+ * allows exactly these, or a byte less. */
+static void test_window_is_exact(void)
+{
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    size_t allowed;
+    int i, err;
+
+    all_see(w, 3, 2);
+    for (i = 0; i < 1000 && (err = send_size(n, 3, 8192 - 88, 0, 0, 0)) == 0; i++)
+        continue;
+    ok(err == PHX_EAGAIN && i == 32, "the window takes 32 of 8 KiB: %d", i);
+    ok(n->post.nodes[as_seen(0, 2)].peer->out.bytes == 256u << 10, "and is full to the byte");
+    ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive");
+    ok(world_free(w), "no byte leaked");
+    for (allowed = 10 * 5088 - 1; allowed <= 10 * 5088; allowed++) {
+        w = world_new(1, NULL);
+        n = &w->node[0];
+        all_see(w, 3, 2);
+        phx__post_sched_window(&n->post, as_seen(0, 2), (uint32_t)allowed);
+        for (i = 0; i < 20; i++)
+            check(send_size(n, 3, 5000, 0, 0, 0) == 0, "sent");
+        w->frozen = 1;
+        turns(w, 3, 100);
+        ok(w->wire[0][2].count == (allowed < 10 * 5088 ? 9 : 10), "%d bytes allow %d frames", (int)allowed,
+           (int)w->wire[0][2].count);
+        w->frozen = 0;
+        ok(settle(w) && no_errors(w) && all_arrived(w), "all arrive");
+        ok(world_free(w), "no byte leaked");
+    }
+}
+
 static void test_owned(void)
 {
     /* Goal: memory that is sent without a copy is released exactly once, whatever becomes of the
@@ -692,6 +726,7 @@ int main(void)
     test_local();
     test_hold();
     test_window();
+    test_window_is_exact();
     test_owned();
     test_cancel();
     test_cancel_many();

@@ -473,6 +473,47 @@ static void test_no_room(void)
     check(world_free(w), "no room: freed");
 }
 
+/* Goal: where one change follows another, neighbours are told at growing intervals: 1 ms and 50 us for each
+ * known node, 20 ms at most, promise 28. Method: a change and a flush each millisecond, as if so many were
+ * known. */
+static void test_pace(void)
+{
+    static const struct { uint32_t known; uint64_t most; } rows[] = { { 100, 6000 }, { 379, 19950 },
+        { 380, 20000 }, { 1000, 20000 }, { 100000, 20000 } };
+    struct world *w = &world;
+    struct host *h = &w->host[0];
+    uint64_t longest, told, gap;
+    uint32_t i, k, seq, times, known;
+    char change[40];
+
+    for (i = 0; i < PHX__COUNT(rows); i++) {
+        world_begin(w, 5, 1);
+        host_start(w, 0, 1);
+        play(h, "+b");
+        play(h, "+c");
+        longest = times = 0;
+        for (k = 0, seq = 5; k < 4000; k++) {
+            snprintf(change, sizeof change, "c:d%u/1", (unsigned)seq++);
+            play(h, change);
+            known = h->route.known;
+            h->route.known = rows[i].known;
+            told = h->route.pace.told_at;
+            phx__route_advert_flush(&h->route, w->now);
+            if (h->route.pace.told_at != told && k > 0) {
+                gap = h->route.pace.told_at - told;
+                longest = gap > longest && k > 5 ? gap : longest;
+                times++;
+            }
+            h->route.known = known;
+            w->now += 50;
+        }
+        ok(h->route.pace.gap == rows[i].most, "%u are known: %d us at most", rows[i].known,
+           (int)h->route.pace.gap);
+        ok(times > 2 && longest <= rows[i].most, "and %d it was, told %u times", (int)longest, times);
+        check(world_free(w), "freed");
+    }
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
@@ -484,5 +525,6 @@ int main(void)
     test_sharing();
     test_forgotten_open();
     test_no_room();
+    test_pace();
     return test_end();
 }

@@ -1,4 +1,5 @@
 /* t_spec.c - the encoders of wire/ against the second parser, which knows only WIRE.md. */
+/* Promise 134. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"

@@ -209,8 +209,42 @@ static void test_failure(void)
     ok(bad == 0 && fail_from > 10, "%d allocations failed in turn", (int)fail_from - 2);
 }
 
+/* Goal: what dropped timers took is given back, and the rest keep their handles and times. Method: 1,000
+ * timers, of which a few among the first 100 stay. */
+static void test_fit(void)
+{
+    struct phx__mem mem;
+    struct phx__timers t;
+    uint32_t handle[1000], i, h, arg, bad = 0;
+    size_t before;
+    int kind;
+
+    phx__mem_init(&mem, NULL, 0);
+    phx__timer_init(&t, &mem);
+    for (i = 0; i < 1000; i++) {
+        bad += phx__timer_new(&t, 1, i, &handle[i]) != 0;
+        phx__timer_set(&t, handle[i], 5000 - i);
+    }
+    before = mem.used;
+    for (i = 0; i < 1000; i++)
+        if (i > 99 || i % 10 != 0)
+            phx__timer_drop(&t, handle[i]);
+    phx__timer_fit(&t);
+    ok(bad == 0 && t.count == 91 && mem.used < before / 2, "91 places are left of 1,000, and %d of %d bytes",
+       (int)mem.used, (int)before);
+    for (i = 0; i < 81; i++)
+        bad += phx__timer_new(&t, 2, i, &h) != 0 || h > 90 || h % 10 == 0;
+    ok(bad == 0 && t.count == 91, "new ones use the places between");
+    for (i = 10; i-- > 0;)
+        bad += phx__timer_pop(&t, 5000, &kind, &arg) != 1 || kind != 1 || arg != 10 * i;
+    ok(bad == 0 && phx__timer_next(&t) == UINT64_MAX, "those that stayed come in their order");
+    phx__timer_free(&t);
+    ok(mem.used == 0, "all memory is back");
+}
+
 int main(void)
 {
+    test_fit();
     test_basics();
     test_ties();
     test_model();

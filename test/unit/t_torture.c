@@ -1,6 +1,6 @@
 /* t_torture.c - the n-th allocation of a node fails, for every n, in a play of two nodes.
  *
- * Goal: never a crash, never a leak; a call that finds no memory reports it and works when it is
+ * Promise 131. Goal: never a crash, never a leak; a call that finds no memory reports it and works when it is
  * made again; what fails inside of a step is made up for. Method: the allocator of test.h, and
  * virtual time, so that time-outs and repeats cost nothing; the sockets are real. */
 #include "test.h"

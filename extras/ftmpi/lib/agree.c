@@ -659,6 +659,16 @@ const struct ftm_agree_value *ftm_agree_result(const struct ftm_agree *a)
     return a->done ? &a->stored : NULL;
 }
 
+int ftm_agree_is_root(const struct ftm_agree *a)
+{
+    return root_of(a) == a->me;
+}
+
+int ftm_agree_has_heard(const struct ftm_agree *a, int member)
+{
+    return has(a->heard.covered, member);
+}
+
 int ftm_agree_waits_for(const struct ftm_agree *a)
 {
     int i;

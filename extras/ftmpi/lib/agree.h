@@ -60,6 +60,10 @@ int ftm_agree_arrived(struct ftm_agree *a, int member, const void *bytes, size_t
  * us to learn it. */
 const struct ftm_agree_value *ftm_agree_result(const struct ftm_agree *a);
 
+/* Whether we are the root now, and whether it has heard of that member's contribution. */
+int ftm_agree_is_root(const struct ftm_agree *a);
+int ftm_agree_has_heard(const struct ftm_agree *a, int member);
+
 /* For people: the first member that is neither in what we have heard nor known to have failed, or -1. */
 int ftm_agree_waits_for(const struct ftm_agree *a);
 

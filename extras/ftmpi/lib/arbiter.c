@@ -493,7 +493,8 @@ static void arbiter_ended(struct ftm_arbiter *a, uint32_t rank, int status, int 
         arbiter_line(a, rank, "killed by signal %d (%s)", signal, strsignal(signal));
     else if (a->code == 0 && !a->over && status != 0)
         arbiter_line(a, rank, "ended with status %d", status);
-    arbiter_note_code(a, signal != 0 ? 128 + signal : status);
+    if (signal == 0 || !a->goes_on) /* a death ends nothing there, the least after the end */
+        arbiter_note_code(a, signal != 0 ? 128 + signal : status);
 }
 
 /* One that has finalized may owe others the result of an agreement, until all have. */

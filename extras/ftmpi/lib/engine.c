@@ -16,6 +16,7 @@
 #include "ring.h"
 #include "schedule.h"
 #include "type.h"
+#include "ulfm.h"
 
 /* Ranks compute for hours between two calls, and nothing works for them meanwhile. So they announce a day
  * of silence, have a day of patience with others, and relay for nobody; who is dead is said by the
@@ -276,6 +277,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     ftm_list_init(&e->rings_in);
     ftm_list_init(&e->rings_out);
     ftm_list_init(&e->requests);
+    ftm_list_init(&e->agreeing);
     ftm_list_init(&e->pool);
     ftm_list_init(&e->local);
     ftm_list_init(&e->owing);
@@ -302,6 +304,7 @@ static void engine_settle(struct ftm *e)
     ftm_recover_run(e);
     ftm_proc_flush(e);
     ftm_schedule_run(e);
+    ftm_ulfm_run(e);
     engine_tell_end(e);
 }
 

@@ -92,6 +92,7 @@ struct ftm_faults {
     int *failed; /* places in procs, in the order of the arbiter */
     size_t count, capacity;
     size_t given_up; /* requests that ended before their messages did: what is late of these is nobody's */
+    size_t troubles; /* failures, and recoveries and revocations: 0: nothing has happened yet */
     int latest;      /* whose failure the program was told of last; -1: nobody's */
     int fresh;       /* it was noted before the error handler was called */
     char text[320];
@@ -132,6 +133,7 @@ struct ftm {
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
     struct ftm_list rings_in, rings_out; /* in use */
     struct ftm_list requests;       /* all of them */
+    struct ftm_list agreeing;       /* those of ulfm.c that are not done */
     struct ftm_list pool;           /* requests to be used again */
     int pooled;
     char *scratch;                  /* config.eager_limit bytes, to pack small messages in */

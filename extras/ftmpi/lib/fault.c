@@ -86,13 +86,14 @@ static int fault_is_alone(const struct ftm_comm *c)
     return c->fault.gone + g->gaps > 0 && g->size - g->gaps - c->fault.gone <= (c->remote == NULL);
 }
 
-/* The first failure that no receive from anybody has told; MPI_UNDEFINED: all are told. */
+/* The first failure that no receive from anybody has told, and in ULFM that is not acknowledged.
+ * MPI_UNDEFINED: there is none. */
 static int fault_untold(const struct ftm_fault *f)
 {
-    size_t i;
+    size_t i = f->modes.comm == FTMPI_COMM_MODE_ULFM ? f->acked : 0;
 
-    for (i = 0; i < f->count; i++)
-        if (!f->told[f->list[i]])
+    for (; i < f->count; i++)
+        if (f->modes.comm == FTMPI_COMM_MODE_ULFM || !f->told[f->list[i]])
             return f->list[i];
     return MPI_UNDEFINED;
 }
@@ -122,7 +123,7 @@ static void fault_forget(struct ftm *e, struct ftm_fault *f)
     ftm_mem_free(&e->mem, f->told, f->ranks);
     f->list = f->times = NULL;
     f->told = NULL;
-    f->count = f->ranks = 0;
+    f->count = f->ranks = f->acked = 0;
     f->gone = 0;
 }
 
@@ -226,6 +227,8 @@ static int fault_ends(struct ftm *e, struct ftm_request *r, const struct ftm_pro
 {
     struct ftm_comm *c = r->order.comm;
 
+    if (r->vote != NULL)
+        return 0;
     if (fault_needs(r, p->index)) {
         r->fault = p->index;
         return 1;
@@ -261,7 +264,7 @@ static void fault_end_all(struct ftm *e, struct ftm_comm *c, int code)
         struct ftm_request *r = FTM_LIST_OF(link, struct ftm_request, all);
 
         next = link->next;
-        if (!r->done && r->order.comm == c && r->schedule == NULL)
+        if (!r->done && r->order.comm == c && r->schedule == NULL && r->vote == NULL)
             ftm_request_fail(e, r, code);
     }
     ftm_comm_drop(e, c);
@@ -321,6 +324,7 @@ void ftm_fault_declared(struct ftm *e, int proc)
     p->state = FTM_PROC_FAILED;
     p->failed_us = e->now;
     e->fault.failed[e->fault.count++] = proc;
+    e->fault.troubles++;
     e->counters.arrived++;
     fault_note_all(e, p);
     fault_end_requests(e, p);
@@ -336,6 +340,7 @@ void ftm_fault_entered(struct ftm *e, struct ftm_comm *c)
     if (c->fault.state >= FT_RECOVER)
         return;
     fault_go(e, c, FT_RECOVER);
+    e->fault.troubles++;
     e->counters.arrived++;
     ftm_schedule_end_all(e, c, ftm_fault_code(c));
     if (!ftm_fault_goes_on(c))
@@ -347,6 +352,7 @@ void ftm_fault_revoked(struct ftm *e, struct ftm_comm *c)
     if (c->fault.revoked)
         return;
     c->fault.revoked = 1;
+    e->fault.troubles++;
     fault_watch(c);
     e->counters.arrived++;
     ftm_trace(e, "communicator %lu: revoked", (unsigned long)c->context);
@@ -364,7 +370,7 @@ static void fault_move_requests(struct ftm *e, struct ftm_comm *old, struct ftm_
     for (link = e->requests.next; link != &e->requests; link = link->next) {
         struct ftm_request *r = FTM_LIST_OF(link, struct ftm_request, all);
 
-        if (r->done || r->order.comm != old)
+        if (r->done || r->order.comm != old || r->vote != NULL)
             continue;
         now->refs++;
         r->order.comm = now;
@@ -461,7 +467,7 @@ int ftm_fault_pending(const struct ftm *e, const struct ftm_request *r)
 {
     const struct ftm_comm *c = r->order.comm;
 
-    if (!c->fault.watch || r->order.collective)
+    if (!c->fault.watch || r->order.collective || r->vote != NULL)
         return 0;
     if (c->fault.state >= FT_RECOVER)
         return fault_closed(c);

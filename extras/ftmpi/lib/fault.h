@@ -23,6 +23,7 @@ struct ftm_fault {
     size_t count;   /* of list */
     int *times;     /* by rank: how often it has failed */
     int gone;       /* ranks that have */
+    size_t acked;   /* so many of list are acknowledged */
     char *told;     /* by rank: some operation on this communicator has told its failure */
     size_t ranks;   /* of times and told */
 };

@@ -86,6 +86,9 @@ void ftm_recv_give_up(struct ftm *e, struct ftm_request *r);
 /* What this process has sent and of which the data never came is dropped; all: what has come, too. */
 void ftm_recv_forget(struct ftm *e, struct ftm_match *m, int proc, int all);
 
+/* What came for collective calls before that one is dropped: a failure has ended them. */
+void ftm_recv_forget_calls(struct ftm *e, struct ftm_match *m, uint32_t before);
+
 /* Drops a message that waited, and says so to its sender. */
 void ftm_recv_drop(struct ftm *e, struct ftm_item *item);
 

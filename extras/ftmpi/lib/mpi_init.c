@@ -9,6 +9,7 @@
 #include "job.h"
 #include "mpi_call.h"
 #include "pump.h"
+#include "recover.h"
 
 #define INIT_ABORT_US 2000000u
 #define INIT_DRAIN_US 2000000u
@@ -172,7 +173,7 @@ int FTM_CALL(Finalize)(void)
         return rc;
     if ((rc = ftm_attr_delete_all(ftm_this, ftm_this->self)) != 0)
         return ftm_fail(NULL, rc, "MPI_Finalize", "(an attribute of MPI_COMM_SELF)", 0);
-    if (ftm_pump_until(ftm_this, init_has_sent, ftm_this) == 0) {
+    if (ftm_recover_finalize(ftm_this) == 0 && ftm_pump_until(ftm_this, init_has_sent, ftm_this) == 0) {
         ftm_finalize(ftm_this);
         ftm_pump_until(ftm_this, init_is_finished, ftm_this);
         ftm_close(ftm_this, ftm_this->start.arbiter != NULL ? INIT_DRAIN_US : 0);

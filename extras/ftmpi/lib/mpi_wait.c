@@ -103,7 +103,7 @@ static int wait_all_done(void *arg)
 
     for (; s->done < s->count; s->done++)
         if ((r = wait_active(s->handles[s->done])) != NULL && !r->done)
-            return (ftm_this->fault.count | ftm_this->fault.given_up) != 0 && wait_has_fault(s);
+            return ftm_this->fault.troubles > 0 && wait_has_fault(s);
     return 1;
 }
 

@@ -377,8 +377,11 @@ static void notice_failed(struct ftm *e, struct ftm_proc *p, const char *text)
     ftm_fault_declared(e, p->index);
 }
 
-static void notice_joined(struct ftm *e, struct ftm_proc *p)
+/* A TABLE that was sent before it said hello has its life on the host of its last one. */
+static void notice_joined(struct ftm *e, struct ftm_proc *p, const struct ftm_event *event)
 {
+    p->host = (int)event->host;
+    p->site = (int)event->site;
     ftm_trace(e, "notice: rank %d.%lu has joined", p->seat, (unsigned long)p->life);
     p->state = FTM_PROC_JOINING;
     ftm_recover_joined(e, p->index);
@@ -401,7 +404,7 @@ static void notice_act_on(struct ftm *e, const struct ftm_event *event)
         break;
     case FTM_EVENT_JOINED:
         if (p != NULL && p->index != e->self_proc && p->state != FTM_PROC_FAILED)
-            notice_joined(e, p);
+            notice_joined(e, p, event);
         break;
     case FTM_EVENT_NOSPAWN:
         ftm_trace(e, "notice: rank %lu.%lu cannot be started: %s", (unsigned long)event->rank,

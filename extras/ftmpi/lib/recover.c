@@ -15,9 +15,9 @@
 /* The recovery of a communicator in one generation is one vote, however many calls lead to it. A member
  * enters it when its program calls, or when it hears that another has: the engine takes part by itself, so
  * members that recover several communicators in different orders do not wait for each other. The successor
- * has the same context and a higher generation; from then on what is for it gets there, but the program keeps the old
- * one, on which everything is an error, until its own call takes the successor (ftm_recover_take): else half
- * of the programs would go on without having noticed.
+ * has the same context and a higher generation; from then on what is for it gets there, but the program
+ * keeps the old one, on which everything is an error, until its own call takes the successor
+ * (ftm_recover_take): else half of the programs would go on without having noticed.
  *
  *      NONE -- called, or heard of --> AGREES -- SHRINK, BLANK --> DONE, with a successor
  *                                      AGREES -- REBUILD of MPI_COMM_WORLD --> REBUILDS (rebuild.c) --> DONE
@@ -649,18 +649,17 @@ static int shrink_make(struct ftm *e, struct ftm_comm *c, const struct ftm_vote 
     return rc;
 }
 
-int ftm_recover_shrink(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out)
+struct ftm_vote *ftm_recover_shrink_begin(struct ftm *e, struct ftm_comm *c)
 {
     static const struct ftm_vote_part part = { UINT32_MAX, 0, NULL };
-    struct ftm_vote *v = ftm_vote_start(e, c, FTM_VOTE_SHRINK, c->recovery.shrinks++, &part);
-    int rc;
 
-    *out = NULL;
-    if (v == NULL)
-        return MPI_ERR_INTERN;
-    rc = ftm_pump_until(e, ftm_vote_done, v);
-    if (rc == 0)
-        rc = shrink_make(e, c, v, out);
+    return ftm_vote_start(e, c, FTM_VOTE_SHRINK, c->recovery.shrinks++, &part);
+}
+
+int ftm_recover_shrink_take(struct ftm *e, struct ftm_comm *c, struct ftm_vote *v, struct ftm_comm **out)
+{
+    int rc = shrink_make(e, c, v, out);
+
     ftm_vote_release(e, v);
     return rc;
 }

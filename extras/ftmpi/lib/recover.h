@@ -58,8 +58,10 @@ int ftm_recover_is_due(struct ftm *e, struct ftm_comm *c);
  * *context, or an error at all members. */
 int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *context);
 
-/* MPIX_Comm_shrink: a new communicator of those who live, in the old order. */
-int ftm_recover_shrink(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out);
+/* MPIX_Comm_shrink: a new communicator of those who live, in the old order. NULL: no memory. When the vote is
+ * done it is taken; *out is NULL on errors. */
+struct ftm_vote *ftm_recover_shrink_begin(struct ftm *e, struct ftm_comm *c);
+int ftm_recover_shrink_take(struct ftm *e, struct ftm_comm *c, struct ftm_vote *v, struct ftm_comm **out);
 
 /* MPIX_Comm_revoke: all members are told, and ftm_fault_revoked is called at each of them, here too. */
 void ftm_recover_revoke(struct ftm *e, struct ftm_comm *c);

@@ -410,6 +410,23 @@ void ftm_recv_forget(struct ftm *e, struct ftm_match *m, int proc, int all)
     }
 }
 
+/* Tags count up, modulo what a tag can be. */
+void ftm_recv_forget_calls(struct ftm *e, struct ftm_match *m, uint32_t before)
+{
+    struct ftm_list *link, *next;
+
+    for (link = m->all.next; link != &m->all; link = next) {
+        struct ftm_item *item = FTM_LIST_OF(link, struct ftm_item, all);
+        uint32_t behind = (before - item->tag) & FTM_TAG_MAX;
+
+        next = link->next;
+        if (behind == 0 || behind > FTM_TAG_MAX / 2)
+            continue;
+        ftm_match_unkeep(m, item);
+        recv_free_item(e, item);
+    }
+}
+
 /* ---- MPI_Cancel of a send ---------------------------------------------------------------------- */
 
 static struct ftm_item *recv_find_ask(struct ftm_list *head, const struct ftm_arrival *a)

@@ -8,6 +8,7 @@
 #include "flight.h"
 #include "pack.h"
 #include "schedule.h"
+#include "ulfm.h"
 
 #define REQUEST_POOL 256
 
@@ -30,6 +31,7 @@ static void request_give_back(struct ftm *e, struct ftm_request *r)
         ftm_mem_free(&e->mem, r->flight.pack, sizeof *r->flight.pack);
     r->flight.pack = NULL;
     ftm_send_forget(e, r);
+    ftm_ulfm_forget(e, r);
     ftm_list_remove(&r->link);
     ftm_list_remove(&r->segment);
     ftm_list_remove(&r->all);
@@ -213,7 +215,7 @@ void ftm_request_cancel(struct ftm *e, struct ftm_request *r)
     const struct ftm_order *o = &r->order;
     uint32_t context = o->comm->context | (uint32_t)o->collective;
 
-    if (r->done || r->cancel)
+    if (r->done || r->cancel || r->vote != NULL)
         return;
     r->cancel = 1;
     if (o->kind == FTM_REQ_RECV) {

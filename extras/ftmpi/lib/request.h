@@ -13,6 +13,7 @@ struct ftm_comm;
 struct ftm_type;
 struct ftm_schedule;
 struct ftm_pack;
+struct ftm_vote;
 
 enum ftm_mode { FTM_STANDARD = 0, FTM_SYNCHRONOUS, FTM_READY, FTM_BUFFERED };
 
@@ -21,7 +22,7 @@ struct ftm_status {
     uint64_t bytes;
 };
 
-enum ftm_request_kind { FTM_REQ_SEND = 1, FTM_REQ_RECV };
+enum ftm_request_kind { FTM_REQ_SEND = 1, FTM_REQ_RECV, FTM_REQ_AGREE, FTM_REQ_SHRINK };
 
 /* What it asks for. A persistent request keeps it. */
 struct ftm_order {
@@ -54,6 +55,7 @@ struct ftm_request {
     struct ftm_status status;
     struct ftm_flight flight;
     struct ftm_schedule *schedule; /* that waits for it, or NULL */
+    struct ftm_vote *vote;         /* of ulfm.c: it is an agreement; or NULL */
     struct ftm_list link;          /* posted, or waiting to be sent (whole, or its pieces) */
     struct ftm_list all;           /* of the engine */
     struct ftm_list segment;       /* in the attached buffer */

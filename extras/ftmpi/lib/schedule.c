@@ -3,9 +3,11 @@
 #include "schedule.h"
 
 #include "engine.h"
+#include "flight.h"
 #include "mpi.h"
 #include "pack.h"
 #include "request.h"
+#include "vote.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -35,6 +37,7 @@ struct ftm_schedule {
     int tag;
     int error, begun, done;
     int goes_on; /* when a member fails */
+    struct ftm_vote *vote; /* on whether it worked: of a strict one whose steps are over */
     struct schedule_step *step;
     size_t count, capacity, at;
     struct ftm_request **active; /* started since the last wait */
@@ -57,6 +60,8 @@ struct ftm_schedule *ftm_schedule_new(struct ftm *e, struct ftm_comm *comm)
     }
     comm->refs++;
     s->tag = (int)(comm->collectives++ & FTM_TAG_MAX);
+    if (comm->fault.watch)
+        ftm_recv_forget_calls(e, &comm->match[1], (uint32_t)s->tag);
     return s;
 }
 
@@ -92,6 +97,7 @@ void ftm_schedule_free(struct ftm_schedule *s)
     struct ftm *e = s->e;
 
     schedule_unlink(s);
+    ftm_vote_release(e, s->vote);
     if (schedule_cancel(s) > 0)
         s->memory = NULL;
     while (s->memory != NULL) {
@@ -310,6 +316,45 @@ static void schedule_copy(struct ftm_schedule *s, const struct schedule_step *st
         schedule_repack(step);
 }
 
+/* In FTMPI_COLL_MODE_STRICT all members agree on whether it worked, so that it did for all or for none. An
+ * error that is no failure is this member's own, and others need not know. Whoever knows of a failed member
+ * and does not come here says no by itself. */
+static int schedule_is_strict(const struct ftm_schedule *s)
+{
+    return s->comm->fault.modes.coll == FTMPI_COLL_MODE_STRICT && s->members->size > 1
+        && s->comm->fault.modes.comm != FTMPI_COMM_MODE_ABORT;
+}
+
+static void schedule_vote(struct ftm_schedule *s)
+{
+    struct ftm_vote_part part = { FTM_VOTE_CONTENT | FTM_VOTE_WHOLE, 0, NULL };
+
+    if (ftm_fault_is(s->error))
+        part.flags = 0;
+    s->vote = ftm_vote_start(s->e, s->comm, FTM_VOTE_COLLECTIVE, (uint32_t)s->tag, &part);
+    if (s->vote == NULL)
+        ftm_end(s->e, 1, "rank %d: no memory for an agreement", s->e->config.rank);
+}
+
+/* A failure ends it, or does not let it begin: others may wait for what we say. */
+static void schedule_refuse(struct ftm_schedule *s)
+{
+    if (s->vote == NULL && schedule_is_strict(s) && ftm_fault_is(s->error))
+        schedule_vote(s);
+}
+
+/* Its steps are over: what the members say decides. */
+static void schedule_finish(struct ftm_schedule *s)
+{
+    if (s->vote == NULL && schedule_is_strict(s))
+        schedule_vote(s);
+    if (s->vote != NULL && !ftm_vote_done(s->vote))
+        return;
+    if (s->vote != NULL && (ftm_vote_flags(s->vote) & FTM_VOTE_CONTENT) == 0 && !ftm_fault_is(s->error))
+        s->error = ftm_fault_code(s->comm);
+    s->done = 1;
+}
+
 /* What went wrong is kept and the rest is done all the same: others wait for our messages. */
 static void schedule_advance(struct ftm_schedule *s)
 {
@@ -327,7 +372,8 @@ static void schedule_advance(struct ftm_schedule *s)
         else if (step->count > 0)
             ftm_op_apply(s->e, step->op, step->from, step->to, step->count, step->type);
     }
-    s->done = s->left == 0;
+    if (s->left == 0)
+        schedule_finish(s);
 }
 
 /* ---- Failures -------------------------------------------------------------------------------------- */
@@ -354,6 +400,7 @@ static void schedule_end(struct ftm_schedule *s, int error)
     s->at = s->count;
     s->error = error;
     s->done = 1;
+    schedule_refuse(s);
 }
 
 void ftm_schedule_failed(struct ftm *e, const struct ftm_proc *p)
@@ -361,7 +408,8 @@ void ftm_schedule_failed(struct ftm *e, const struct ftm_proc *p)
     struct ftm_schedule *s;
 
     for (s = e->schedules; s != NULL; s = s->next)
-        if (!s->done && !s->goes_on && ftm_group_rank_of(s->comm->group, p->index) != MPI_UNDEFINED)
+        if (!s->done && !s->goes_on && s->vote == NULL
+            && ftm_group_rank_of(s->comm->group, p->index) != MPI_UNDEFINED)
             schedule_end(s, ftm_fault_code(s->comm));
 }
 
@@ -370,7 +418,7 @@ void ftm_schedule_end_all(struct ftm *e, struct ftm_comm *comm, int error)
     struct ftm_schedule *s;
 
     for (s = e->schedules; s != NULL; s = s->next)
-        if (!s->done && s->comm == comm)
+        if (!s->done && s->vote == NULL && s->comm == comm)
             schedule_end(s, error);
 }
 
@@ -387,8 +435,10 @@ int ftm_schedule_begin(struct ftm_schedule *s)
     ftm_schedule_wait(s);
     if (s->error == 0 && s->comm->fault.watch)
         s->error = ftm_fault_coll(s->comm, s->goes_on);
-    if (s->error != 0)
+    if (s->error != 0) {
+        schedule_refuse(s);
         return s->error;
+    }
     s->begun = 1;
     s->next = s->e->schedules;
     s->e->schedules = s;

@@ -41,6 +41,7 @@ struct ftm_vote {
     enum ftm_vote_kind kind;
     uint32_t number;
     int held;
+    int called; /* we have told everybody that there is this vote */
     size_t size;
     struct ftm_agree *agree;
     unsigned char *out; /* VOTE_HEAD and a message; and then two sets */
@@ -330,17 +331,34 @@ static void vote_contribute(struct ftm_vote *v, const struct ftm_vote_part *part
     ftm_agree_contribute(v->agree, &mine);
 }
 
-/* We say no, for a program that may never come to it. */
+/* The root tells those of whom it has not heard: by an agreement's message without the agreement's bytes. */
+static void vote_call(struct ftm_vote *v)
+{
+    static const unsigned char nothing[1] = { 0 };
+    int i;
+
+    if (v->called || ftm_agree_result(v->agree) != NULL || !ftm_agree_is_root(v->agree))
+        return;
+    v->called = 1;
+    for (i = 0; i < v->place->n; i++)
+        if (i != v->place->me && !ftm_agree_has_heard(v->agree, i))
+            vote_send(v, i, nothing, 0);
+}
+
+/* We say no, for a program that may never come to it; and others that do not know of this vote shall, too. */
 static void vote_go_on(struct ftm_vote *v)
 {
     static const struct ftm_vote_part no = { 0, 0, NULL };
     const struct vote_place *p = v->place;
 
-    if (v->kind > FTM_VOTE_COLLECTIVE || ftm_agree_has_contributed(v->agree))
+    if (v->kind > FTM_VOTE_COLLECTIVE)
         return;
-    if ((p->comm != NULL && p->comm->fault.revoked)
-        || vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(p->n)) > 0)
+    if ((p->comm == NULL || !p->comm->fault.revoked)
+        && vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(p->n)) == 0)
+        return;
+    if (!ftm_agree_has_contributed(v->agree))
         vote_contribute(v, &no);
+    vote_call(v);
 }
 
 /* What is over long since is forgotten. */
@@ -390,6 +408,7 @@ static struct ftm_vote *vote_start(struct ftm *e, struct vote_place *p, enum ftm
     if (over)
         return v;
     vote_contribute(v, part); /* the first time */
+    vote_go_on(v);
     place_tidy(e, p);
     return v;
 }
@@ -547,7 +566,8 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
         ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
     if (v == NULL)
         return 0;
-    if (ftm_agree_arrived(v->agree, member, bytes + VOTE_HEAD, a->size - VOTE_HEAD) != 0)
+    if (a->size > VOTE_HEAD
+        && ftm_agree_arrived(v->agree, member, bytes + VOTE_HEAD, a->size - VOTE_HEAD) != 0)
         return -1;
     if (kind == FTM_VOTE_RECOVERY && !ftm_agree_has_contributed(v->agree))
         *called = p->comm;

@@ -1,0 +1,393 @@
+/* t_step.c - what one step may do: connections taken, links looked at, bytes read and written.
+ *
+ * Goal: phx_step does bounded work and returns 1 if there is more, promise 119, and in the end all is done.
+ * Method: two nodes in a world of this file, whose pipes take any amount at once, so that nothing but the
+ * node itself sets a bound; strangers whose connections wait, and whose bytes do. Each bound is met
+ * exactly. */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "../../phoenix.h"
+#endif
+
+#define SECOND ((uint64_t)1000000)
+#define KIB 1024u
+#define ENDS 1200
+#define MESSAGE (3u << 20)
+
+struct end {
+    int side;     /* whose it is; 2: a stranger's, which only writes; -1: free */
+    int peer;     /* the other end; -1: closed, or a listener's */
+    int events, listener, waiting;
+    unsigned char *data;
+    size_t size, taken, room;
+};
+
+struct side {
+    phx *p;
+    struct phx_os os;
+    uint64_t random;
+    long accepts, reads, asked_most; /* reads: ends that bytes were taken from */
+    size_t sent, received;
+    long messages;
+};
+
+static struct end ends[ENDS];
+static struct side sides[2];
+static uint64_t now;
+
+/* ---- The world ----------------------------------------------------------------------------------------- */
+
+static int end_new(int side, int peer)
+{
+    int i = 0;
+
+    while (i < ENDS && ends[i].side >= 0)
+        i++;
+    if (i == ENDS)
+        return PHX_EMFILE;
+    memset(&ends[i], 0, sizeof ends[i]);
+    ends[i].side = side;
+    ends[i].peer = peer;
+    return i;
+}
+
+static int world_listen(void *w, struct phx_address *at, int *handle)
+{
+    *handle = end_new((int)((struct side *)w - sides), -1);
+    ends[*handle].listener = 1;
+    at->port = 7000;
+    return 0;
+}
+
+/* A connection from that side, in the backlog of side 0. */
+static int connect_from(int side)
+{
+    int own = end_new(side, -1), other = end_new(0, own);
+
+    if (own < 0 || other < 0)
+        return PHX_EMFILE;
+    ends[own].peer = other;
+    ends[other].waiting = 1;
+    return own;
+}
+
+static int next_waiting(void)
+{
+    int i = 0;
+
+    while (i < ENDS && !(ends[i].side == 0 && ends[i].waiting))
+        i++;
+    return i;
+}
+
+static int world_accept(void *w, int listener, int *handle, struct phx_address *from)
+{
+    int i = next_waiting();
+
+    (void)listener, (void)from;
+    if (i == ENDS)
+        return PHX_EAGAIN;
+    ((struct side *)w)->accepts++;
+    ends[i].waiting = 0;
+    *handle = i;
+    return 0;
+}
+
+static int world_dial(void *w, const struct phx_address *to, int *handle)
+{
+    (void)to;
+    *handle = connect_from((int)((struct side *)w - sides));
+    return *handle < 0 ? *handle : 0;
+}
+
+static int world_finish(void *w, int handle)
+{
+    (void)w, (void)handle;
+    return 0;
+}
+
+static int world_local(void *w, int handle, struct phx_address *out)
+{
+    (void)w, (void)handle, (void)out;
+    return PHX_ENOTSUP;
+}
+
+static void end_put(struct end *e, const void *data, size_t size)
+{
+    if (e->size + size > e->room) {
+        e->room = 2 * (e->size + size);
+        e->data = realloc(e->data, e->room);
+        if (e->data == NULL)
+            exit(1);
+    }
+    memcpy(e->data + e->size, data, size);
+    e->size += size;
+}
+
+static long world_send(void *w, int handle, const struct iovec *iov, int count)
+{
+    int i, to = ends[handle].peer;
+    long sent = 0;
+
+    if (to < 0)
+        return PHX_ERESET;
+    for (i = 0; i < count; i++) {
+        end_put(&ends[to], iov[i].iov_base, iov[i].iov_len);
+        sent += (long)iov[i].iov_len;
+    }
+    ((struct side *)w)->sent += (size_t)sent;
+    return sent;
+}
+
+static long world_recv(void *w, int handle, void *data, size_t size)
+{
+    struct end *e = &ends[handle];
+    size_t n = e->size - e->taken < size ? e->size - e->taken : size;
+
+    if (n == 0)
+        return e->peer < 0 ? 0 : PHX_EAGAIN;
+    memcpy(data, e->data + e->taken, n);
+    e->taken += n;
+    ((struct side *)w)->received += n;
+    ((struct side *)w)->reads++;
+    return (long)n;
+}
+
+static void world_close(void *w, int handle)
+{
+    struct end *e = &ends[handle];
+
+    (void)w;
+    if (e->peer >= 0)
+        ends[e->peer].peer = -1;
+    free(e->data);
+    e->data = NULL;
+    e->side = -1;
+}
+
+static int world_watch(void *w, int handle, int events)
+{
+    (void)w;
+    ends[handle].events = events;
+    return 0;
+}
+
+static int world_wait(void *w, struct phx_ready *out, int capacity)
+{
+    struct side *s = w;
+    int i, n = 0;
+
+    s->asked_most = capacity > s->asked_most ? capacity : s->asked_most;
+    for (i = 0; i < ENDS && n < capacity; i++) {
+        const struct end *e = &ends[i];
+        int events = e->listener ? (next_waiting() < ENDS ? PHX_READ : 0)
+                                 : (e->taken < e->size || e->peer < 0 ? PHX_READ : 0) | PHX_WRITE;
+        if (e->side == s - sides && !e->waiting && (events & e->events) != 0)
+            out[n++] = (struct phx_ready){ i, events & e->events };
+    }
+    return n;
+}
+
+static int world_random(void *w, void *out, size_t size)
+{
+    struct side *s = w;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        s->random = s->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        ((unsigned char *)out)[i] = (unsigned char)(s->random >> 56);
+    }
+    return 0;
+}
+
+static int world_resolve(void *w, const char *name, struct phx_address *out, int capacity)
+{
+    (void)w, (void)name, (void)out, (void)capacity;
+    return PHX_ERESOLVE;
+}
+
+static int world_fd(void *w)
+{
+    (void)w;
+    return PHX_ENOTSUP;
+}
+
+static int world_wake(void *w)
+{
+    (void)w;
+    return 0;
+}
+
+/* Callbacks take no time here, so only counts bound a step. */
+static uint64_t world_now(void *w)
+{
+    (void)w;
+    return now;
+}
+
+static const struct phx_os world = {
+    PHX_OS_VERSION, NULL, world_listen, world_accept, world_dial, world_finish, world_local, world_send,
+    world_recv, world_close, world_watch, world_wait, world_random, world_resolve, world_fd, world_wake, NULL,
+    NULL, world_now
+};
+
+/* ---- Two nodes ----------------------------------------------------------------------------------------- */
+
+static void saw_message(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p;
+    ((struct side *)user)->messages += m->size == MESSAGE;
+}
+
+static void begin_side(int i)
+{
+    struct side *s = &sides[i];
+    struct phx_config c;
+
+    memset(s, 0, sizeof *s);
+    s->random = 77 + (uint64_t)i;
+    s->os = world;
+    s->os.world = s;
+    phx_config_init(&c);
+    c.os = &s->os;
+    c.user = s;
+    c.on_message = saw_message;
+    c.same_host = 0;
+    check(phx_new(&s->p, &c, now) == 0, "a node begins");
+}
+
+static void begin_hub(void)
+{
+    int i;
+
+    for (i = 0; i < ENDS; i++)
+        ends[i].side = -1;
+    now = SECOND;
+    begin_side(0);
+    i = phx_listen(sides[0].p, "tcp://127.0.0.1:7000");
+    check(i == 0, "it listens: %s", phx_strerror(i));
+}
+
+static void end_all(void)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        phx_free(sides[i].p);
+        sides[i].p = NULL;
+    }
+    for (i = 0; i < ENDS; i++) {
+        free(ends[i].data);
+        ends[i].data = NULL;
+    }
+}
+
+static int step(int i)
+{
+    sides[i].accepts = sides[i].reads = 0;
+    sides[i].sent = sides[i].received = 0;
+    return phx_step(sides[i].p, now, NULL, 0);
+}
+
+/* Both step until neither has more to do, a millisecond later each time. */
+static void rest(void)
+{
+    int more = 1, i;
+
+    for (i = 0; i < 1000 && more; i++) {
+        now += 1000;
+        more = step(0);
+        more |= sides[1].p != NULL && step(1);
+    }
+}
+
+static void join_hub(void)
+{
+    struct phx_id id;
+    int i;
+
+    begin_side(1);
+    check(phx_assume(sides[0].p, 1, 1) == 0 && phx_join(sides[1].p, "tcp://127.0.0.1:7000") == 0, "it joins");
+    for (i = 0; i < 1000 && phx_owner(sides[1].p, 1, &id) != 0; i++)
+        rest();
+    check(phx_owner(sides[1].p, 1, &id) == 0, "and knows the hub's name");
+}
+
+/* ---- The bounds ---------------------------------------------------------------------------------------- */
+
+static void test_accepts(void)
+{
+    int i, more[4];
+    long took[4];
+
+    begin_hub();
+    for (i = 0; i < 200; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    for (i = 0; i < 4; i++) {
+        more[i] = step(0);
+        took[i] = sides[0].accepts;
+    }
+    ok(took[0] == 64 && took[1] == 64 && took[2] == 64, "64 connections are accepted in a step");
+    ok(took[3] == 8, "and what is left in the last: %ld", took[3]);
+    ok(more[0] == 1 && more[1] == 1 && more[2] == 1, "which the steps before it had said");
+    end_all();
+}
+
+static void test_ready(void)
+{
+    int i, all = 0, own[200];
+    long first, second;
+
+    begin_hub();
+    for (i = 0; i < 200; i++)
+        own[i] = connect_from(2);
+    rest();
+    for (i = 0; i < 200; i++)
+        end_put(&ends[ends[own[i]].peer], "\0", 1);
+    now += 1000;
+    i = step(0);
+    first = sides[0].reads;
+    ok(i == 1 && first > 100 && first <= 128, "of 200 links with a byte %ld are read in a step: 1",
+       first);
+    ok(sides[0].asked_most == 128, "the world is asked for 128 at once");
+    step(0);
+    second = sides[0].reads;
+    rest();
+    for (i = 0; i < 200; i++)
+        all += ends[own[i]].peer < 0 || ends[ends[own[i]].peer].taken == 1;
+    ok(second > 0 && all == 200, "the others come next");
+    end_all();
+}
+
+static void test_bytes(void)
+{
+    static unsigned char data[MESSAGE];
+    size_t written, read;
+    int more_out, more_in;
+
+    begin_hub();
+    join_hub();
+    rest();
+    check(phx_send(sides[1].p, 1, 0, 0, data, sizeof data) == 0, "a message of 3 MiB");
+    more_out = step(1);
+    written = sides[1].sent;
+    ok(more_out == 1 && written >= 1024 * KIB && written < 2048 * KIB,
+       "a link writes 1 MiB in a step, and ends what it is at: %zu, and there is more", written);
+    more_in = step(0);
+    read = sides[0].received;
+    ok(more_in == 1 && read > 128 * KIB && read <= 256 * KIB, "it reads 256 KiB at most: %zu, and says so",
+       read);
+    rest();
+    ok(sides[0].messages == 1, "all of it comes");
+    end_all();
+}
+
+int main(void)
+{
+    test_accepts();
+    test_ready();
+    test_bytes();
+    return test_end();
+}
