@@ -19,7 +19,7 @@ static void parse_address(const char *text)
         fuzz_must(strcmp(phx_address_text(&a, out), text) == 0, "%s comes out as %s", text, out);
     if (phx__addr_parse(text, &parsed) != 0)
         return;
-    a = (struct phx_address){ .family = parsed.family };
+    a = (struct phx_address){ .family = (uint8_t)parsed.family };
     if (parsed.family == PHX_UNIX)
         memcpy(a.path, parsed.path, sizeof parsed.path);
     else if (phx__addr_numeric(parsed.host, &a) != 0)
