@@ -617,7 +617,7 @@ if [ -s "$work/queue" ]; then
     stage 'the simulated world' "$jobs"
 fi
 
-add 'fuzz' 'limit sh test/fuzz/run.sh replay'
+add 'fuzz' 'sh test/fuzz/run.sh replay'
 stage 'what fuzzers found' 1
 
 add 'cliffs' 'limit sh test/bench/cliffs/run.sh small'

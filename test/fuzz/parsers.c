@@ -19,11 +19,13 @@ static void parse_address(const char *text)
         fuzz_must(strcmp(phx_address_text(&a, out), text) == 0, "%s comes out as %s", text, out);
     if (phx__addr_parse(text, &parsed) != 0)
         return;
-    a = (struct phx_address){ .family = parsed.family, .tls = parsed.tls, .port = parsed.port };
+    a = (struct phx_address){ .family = (uint8_t)parsed.family };
     if (parsed.family == PHX_UNIX)
         memcpy(a.path, parsed.path, sizeof parsed.path);
     else if (phx__addr_numeric(parsed.host, &a) != 0)
         return; /* a name */
+    a.port = parsed.port;
+    a.tls = parsed.tls;
     phx_address_text(&a, out);
     fuzz_must(phx__addr_parse(out, &again) == 0, "%s comes out as %s", text, out);
     fuzz_must(again.port == parsed.port && again.tls == parsed.tls

@@ -58,7 +58,7 @@ build() { # compiler, flags, folder, target
 
 replay() {
     cc=${CC:-cc}
-    flags='-O1 -DFUZZ_MAIN'
+    flags='-O0 -DFUZZ_MAIN'
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all'
     mkdir -p build/fuzz/replay
     echo 'int main(void) { return 0; }' > build/fuzz/empty.c

@@ -1,9 +1,11 @@
-/* torture.c - three nodes, and the n-th allocation or call of the world of one of them fails, for every n. */
+/* torture.c - three nodes, one of which lacks each allocation and call in turn, or dies behind each frame. */
 /* Goal: whatever the world refuses, once or from then on for a while, no node crashes, leaks memory or
  * handles, shows a message twice or out of order, or tells two outcomes; and when the world is well again all
  * three are at work again. Method: a play in the simulated world, with joins, names, small and large messages
  * both ways, a hand-over, a cast and a link that breaks. One run counts what the victim asks for; then each
- * call fails in turn with each error that it may give.
+ * call fails in turn with each error that it may give. And behind each of its sends, so behind each frame of
+ * a handshake, a message, a hand-over and what follows from them, it is killed and starts anew, its link is
+ * cut for a while, or it pauses (promise 131).
  *
  *      torture [STRIDE [VICTIM]]     every STRIDE-th call only */
 #include "net.h"
@@ -36,6 +38,11 @@ static long fail_at;       /* this one fails; 0: none */
 static int fail_with, lasting; /* lasting: and all later ones of its kind, while ill */
 static int ill;
 static int fail_kind;
+
+enum incident { NOTHING, KILL, CUT, PAUSE, INCIDENTS };
+static const char *const incident_name[] = { "nothing", "killed", "cut off", "pauses" };
+static enum incident incident; /* what happens behind the call fail_at, which succeeds */
+static int is_due;
 static uint8_t kinds[200000];
 
 /* Does this call fail? 0 or the error. */
@@ -48,6 +55,10 @@ static int refused(uint32_t host, enum call c)
     count += ill;
     if (!ill || fail_at == 0)
         return 0;
+    if (incident != NOTHING) {
+        is_due |= count == fail_at;
+        return 0;
+    }
     if (count == fail_at) {
         fail_kind = (int)c;
         return fail_with;
@@ -188,6 +199,38 @@ static void assume(uint32_t i, uint64_t name)
     world_touch(net.w, i);
 }
 
+static void happen(void)
+{
+    uint32_t other = (victim + 1) % NODES;
+
+    is_due = 0;
+    if (incident == KILL) {
+        net_crash(&net, victim);
+        net_run(&net, 50 * MS);
+        start(victim);
+        assume(victim, 1 + victim);
+    } else if (incident == CUT) {
+        world_pair(net.w, victim, other, WORLD_PAIR_CUT, 1);
+        world_pair(net.w, other, victim, WORLD_PAIR_CUT, 1);
+    } else {
+        world_stall(net.w, victim, 700 * MS);
+    }
+}
+
+/* What is due happens before the next frame has come far. */
+static void run(uint64_t us)
+{
+    const uint64_t slice = 100;
+
+    for (uint64_t t = 0; t < us; t += slice) {
+        net_run(&net, incident == NOTHING ? us : slice);
+        if (incident == NOTHING)
+            return;
+        if (is_due)
+            happen();
+    }
+}
+
 static void play(void)
 {
     struct phx_range all = { 1, NAMES };
@@ -197,22 +240,22 @@ static void play(void)
         start(i);
     for (uint32_t i = 0; i < NODES; i++)
         assume(i, 1 + i);
-    net_run(&net, 200 * MS);
+    run(200 * MS);
     for (uint32_t i = 0; i < NODES; i++) {
         net_send(&net, i, 1 + (i + 1) % NODES, 60, 1);
         net_send(&net, i, 1 + (i + 2) % NODES, 150000, 1);
     }
-    net_run(&net, 100 * MS);
+    run(100 * MS);
     (void)phx_hand(net.nodes[1].p, 2, 2, &net.nodes[2].id);
     (void)phx_cast(net.nodes[0].p, &cast);
     for (uint32_t i = 0; i < NODES; i++)
         net_send(&net, i, 2, 100, 1);
     world_touch(net.w, 1);
-    net_run(&net, 100 * MS);
+    run(100 * MS);
     world_reset_pair(net.w, 0, victim == 0 ? 1 : victim);
     for (uint32_t i = 0; i < NODES; i++)
         net_send(&net, i, 1 + (i + 1) % NODES, 60, 0);
-    net_run(&net, 600 * MS);
+    run(600 * MS);
 }
 
 static int all_reach_all(void)
@@ -235,6 +278,9 @@ static void must_work_again(void)
     char text[PHX_ADDRESS_TEXT];
 
     ill = 0;
+    for (uint32_t i = 0; i < NODES; i++)
+        for (uint32_t j = 0; j < NODES; j++)
+            world_pair(net.w, i, j, WORLD_PAIR_CUT, 0);
     for (uint32_t i = 0; i < NODES; i++) { /* a host that was told that it cannot listen tries again */
         world_address(net.w, i, PORT, &a);
         (void)phx_listen(net.nodes[i].p, phx_address_text(&a, text));
@@ -268,6 +314,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     count = 0;
     ill = 1;
     fail_kind = -1;
+    is_due = 0;
     net_begin(&net, 7);
     net.os = give_os;
     net.alloc = give_alloc;
@@ -276,7 +323,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     net_end(&net);
 }
 
-static long runs[CALLS];
+static long runs[CALLS], incidents;
 
 static void torture(uint32_t who, long stride, long from)
 {
@@ -300,6 +347,14 @@ static void torture(uint32_t who, long stride, long from)
                         lasting ? "from then on" : "once");
                 fuzz_one(NULL, 0);
             }
+        for (int i = KILL; c == SEND && i < INCIDENTS; i++, incidents++) {
+            fail_at = n;
+            incident = (enum incident)i;
+            fprintf(stderr, "\r# node %u: behind call %ld of %ld, a send: %s       ", who, n, most,
+                    incident_name[i]);
+            fuzz_one(NULL, 0);
+        }
+        incident = NOTHING;
     }
     fputc('\n', stderr);
     printf("ok %u - node %u: each of %ld calls fails (every %ld was tried)\n", who + 1, who, most, stride);
@@ -317,6 +372,8 @@ int main(int argc, char **argv)
         printf("# %ld runs in which %s failed\n", runs[c], call_name[c]);
         all += runs[c];
     }
+    printf("# %ld runs in which a node was killed, cut off or paused behind a send\n", incidents);
+    all += incidents;
     printf("# %ld torture points, 0 failed\n1..%d\n", all, only == NODES ? (int)NODES : (int)only + 1);
     return 0;
 }
