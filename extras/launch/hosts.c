@@ -389,6 +389,8 @@ static int word(struct words *out, const char *s, size_t size, const struct wher
 {
     if (size >= 5 && memcmp(s, "user=", 5) == 0)
         return keep(&out->user, s + 5, size - 5, s, w);
+    if (size >= 4 && memcmp(s, "via=", 4) == 0 && memchr(s, '@', size) != NULL)
+        return bad(w, s, "a gateway's user stands in a line of its own:", s, size);
     if (size >= 4 && memcmp(s, "via=", 4) == 0)
         return keep(&out->via, s + 4, size - 4, s, w);
     if (size >= 8 && memcmp(s, "binding=", 8) == 0)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# deaths.sh - ranks that die under ftmpirun --ft: who is told what, in which order, and how the job ends.
+# deaths.sh - ranks that die under ftmpirun --ft: who is told what, in which order, and how the job ends
+# (promise 87).
 . "$(dirname "$0")/tap.inc"
 
 compile p_deaths

@@ -1,5 +1,5 @@
-/* p_gaps.c - a communicator with gaps: ranks stay, operations with a gap are errors,
-   collectives leave it out. */
+/* p_gaps.c - a communicator with gaps: ranks stay, operations with a gap are errors, collectives leave it out
+   (promise 78). */
 #include <signal.h>
 
 #include "check.h"

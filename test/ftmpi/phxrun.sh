@@ -1,5 +1,6 @@
 #!/bin/sh
-# phxrun.sh - MPI programs under phxrun --ftmpi: several hosts, played here, some behind gateways.
+# phxrun.sh - MPI programs under phxrun --ftmpi: several hosts, played here, some behind gateways. A host that
+# dies is one event (promise 86).
 . "$(dirname "$0")/tap.inc"
 
 PHXRUN=${PHXRUN:-$ROOT/build/phxrun}

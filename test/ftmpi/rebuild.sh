@@ -1,5 +1,5 @@
 #!/bin/sh
-# rebuild.sh - ranks that are started again by ftmpirun --ft rebuild, and some that cannot be.
+# rebuild.sh - ranks that are started again by ftmpirun --ft rebuild, and some that cannot be (promise 79).
 . "$(dirname "$0")/tap.inc"
 
 compile p_rebuild

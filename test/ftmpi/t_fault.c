@@ -2,7 +2,7 @@
  *
  * Method: engines in one process over loopback. The victim is never stepped again, and the test says to each
  * survivor what the notice of the arbiter would: ftm_fault_declared. Where a call is to be tested and not a
- * request, the calls' own engine (ftm_this) is that of a survivor.
+ * request, the calls' own engine (ftm_this) is that of a survivor. Promises 80, 81 and 87.
  */
 #include "engines.h"
 

@@ -1,7 +1,8 @@
 /* t_strict.c - collective calls when a member dies at each of many moments: who gets what,
    and whether all agree.
  *
- * Goal: loose: nobody has success with wrong data; strict: all of the living have success, or none.
+ * Goal: loose: nobody has success with wrong data; strict: all of the living have success, or none
+ * (promise 84).
  * Method: engines in one process. The victim dies after a number of turns, and each survivor hears of it some
  * turns later, each at another time. Then the results are compared.
  */

@@ -155,6 +155,8 @@ static void test_gateways(void)
     refused(HOSTFILE, "x via=a\na via=b\nb via=c\nc via=a\n", NULL,
             "a circle of gateways: a via b via .. via a");
     refused(HOSTFILE, "a via=b;c\n", NULL, "hosts.txt:1:3: no name: \"via=b;c\"");
+    refused(HOSTFILE, "a via=me@b\n", NULL,
+            "hosts.txt:1:3: a gateway's user stands in a line of its own: \"via=me@b\"");
 }
 
 static void test_many_gateways(void)

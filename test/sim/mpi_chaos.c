@@ -1,8 +1,9 @@
 /* mpi_chaos.c - MPI programs that go on while processes and hosts die, stall and are cut off. */
 
 /* Each of up to 12 ranks sends to others what it likes, receives what there is, calls collectives, and
- * recovers its communicator when it is told of a failure, in every pair of modes. Faults are drawn: kills,
- * deaths of hosts, stalls, cut networks; some worlds have walls behind which every path is relayed.
+ * recovers its communicator when it is told of a failure, in every pair of modes (promises 77-79 and 81-88).
+ * Faults are drawn: kills, deaths of hosts, stalls, cut networks; some worlds have walls behind which every
+ * path is relayed.
  *
  * After every event: living + failed + finished = started + restarted; and all engines hear of deaths in one
  * order. Of messages: in NOP none of an older generation is received, in CONT what survivors sent each other
