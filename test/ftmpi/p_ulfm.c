@@ -1,5 +1,5 @@
-/* p_ulfm.c - a sum that loses ranks again and again: whoever notices revokes, all shrink and agree, also without
-   blocking (promise 89), and go on. */
+/* p_ulfm.c - a sum that loses ranks again and again: whoever notices revokes, all shrink and agree, also
+   without blocking (promise 89), and go on. */
 #include <mpi-ext.h>
 
 #include <signal.h>
