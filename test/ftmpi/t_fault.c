@@ -455,8 +455,8 @@ static struct ftm_comm *comm_with(int holder)
     return c;
 }
 
-/* What was told of an earlier holder of a seat makes no call a recovery where a later holder fails: one member
- * would have its ordinary dup where the others have recovered, and the two would go on at different places. */
+/* What was told of an earlier holder of a seat makes no call a recovery where a later holder fails: one
+ * member would have its ordinary dup, where the others have recovered, and go on at another place. */
 static void test_again(void)
 {
     struct ftm_comm *c[3];

@@ -379,6 +379,7 @@ mpi() {
     sim SCENARIO=enter_time
     sim SCENARIO=mpi_computing
     sim SCENARIO=ft_chaos SEEDS=150 # 129: a message to itself left memory behind
+    sim SCENARIO=ft_chaos SEED=1515 # a host dies of which the launcher had not heard yet
 }
 
 lies() {
