@@ -435,6 +435,53 @@ static void test_succession(int msg)
     end();
 }
 
+/* ---- A seat that fails again ---------------------------------------------------------------------- */
+
+/* A communicator of rank 0 in which that process holds the last rank. */
+static struct ftm_comm *comm_with(int holder)
+{
+    int members[RANKS] = { 0, 1, 2, 0 };
+    struct ftm *e = run.at[0];
+    struct ftm_comm_parts parts;
+    struct ftm_comm *c = NULL;
+
+    members[DEAD] = holder;
+    memset(&parts, 0, sizeof parts);
+    parts.parent = e->world;
+    parts.context = e->contexts.next;
+    parts.group = ftm_group_new(e, members, RANKS);
+    check(parts.group != NULL && ftm_comm_new(e, &parts, &c) == 0, "a communicator");
+    ftm_group_drop(e, parts.group);
+    return c;
+}
+
+/* What was told of an earlier holder of a seat makes no call a recovery where a later holder fails: one
+ * member would have its ordinary dup, where the others have recovered, and go on at another place. */
+static void test_again(void)
+{
+    struct ftm_comm *c[3];
+    int life, holder[3];
+    struct ftm *e;
+
+    begin(FTMPI_COMM_MODE_REBUILD, FTMPI_MSG_MODE_NOP);
+    die(DEAD);
+    e = run.at[0];
+    for (life = 0; life < 3; life++) {
+        holder[life] = life == 0 ? DEAD : ftm_proc_add(e, DEAD, (uint32_t)life, 0, 0)->index;
+        c[life] = comm_with(holder[life]);
+        ftm_fault_declared(e, holder[life]);
+        ok(c[life]->fault.state == FT_DETECTED && !ftm_fault_is_recovery(e, c[life]),
+           "life %d of a seat fails, and the program is told nothing: no recovery", life);
+        ftm_fault_tell(e, c[life], holder[life]);
+        ok(ftm_fault_is_recovery(e, c[life]), "it is told, so that the next dup recovers");
+    }
+    ok(c[0]->fault.count == 3 && c[1]->fault.count == 2 && c[2]->fault.count == 1,
+       "whoever was started in place of a member counts for it");
+    for (life = 0; life < 3; life++)
+        ftm_comm_free(e, c[life]);
+    end();
+}
+
 /* ---- What is left of collective calls ------------------------------------------------------------ */
 
 static struct ftm_schedule *begin_sum(int at, int *rc)
@@ -508,6 +555,7 @@ int main(void)
     test_cont();
     test_attributes();
     test_calls();
+    test_again();
     test_leftovers();
     test_abort();
     test_entered(FTMPI_MSG_MODE_NOP);

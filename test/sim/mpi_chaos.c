@@ -28,6 +28,7 @@
 #define OPEN 12       /* sends of a rank that are under way */
 #define BYTES_MOST 12000
 #define CUT_US (5 * SECOND)
+#define START_US (9 * SECOND) /* longer than a cut that is mended */
 #define AFTER_US (10 * SECOND)
 
 struct message { /* in the order of their sends; the payload begins with the place here */
@@ -473,6 +474,7 @@ static void draw_plan(struct sim *s, struct mpi_plan *plan, char mode[60])
     plan->sites = plan->hosts > 1 ? 1 + (int)rnd(s, (uint64_t)plan->hosts) : 1;
     plan->walls = (int)rnd(s, 3);
     plan->cut_us = CUT_US;
+    plan->start_us = START_US;
     plan->eager_limit = rnd(s, 2) == 0 ? 0 : 100 + rnd(s, 3000);
     plan->eager_budget = rnd(s, 2) == 0 ? 0 : 3000 + rnd(s, 20000);
     plan->piece = rnd(s, 2) == 0 ? 0 : 500 + rnd(s, 3000);

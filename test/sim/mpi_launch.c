@@ -13,10 +13,11 @@
  * agent there. */
 
 #define PORT_OF_NODES 7000u
-#define SEEN_US 3000u     /* an agent sees the end of a process within so long */
-#define FORK_US 5000u     /* ... and starts one */
-#define GRACE_US 2000u    /* from the end of the job to that of its processes */
-#define CUT_US 60000000u  /* --cut-wait, if it is not given */
+#define SEEN_US 3000u      /* an agent sees the end of a process within so long */
+#define FORK_US 5000u      /* ... and starts one */
+#define GRACE_US 2000u     /* from the end of the job to that of its processes */
+#define CUT_US 60000000u   /* --cut-wait, if it is not given */
+#define START_US 60000000u /* --start-timeout, if it is not given */
 #define TASKS 64
 
 /* What an agent does at a time, and what nodes say to each other: kinds and arguments are the same. */
@@ -37,7 +38,7 @@ struct launch_node {
     struct mpi_launch *l;
     phx *p; /* NULL: its host is down */
     uint32_t machine;
-    int index, lost; /* lost: the launcher has given it up */
+    int index, known, lost; /* the launcher has a way to it; has given it up */
     struct launch_task task[TASKS];
     int tasks;
     uint64_t cut_at; /* an agent that has no way to the launcher ends its processes then; 0: it has one */
@@ -48,6 +49,7 @@ struct mpi_launch {
     struct ftm_arbiter *arbiter;
     struct launch_node node[MPI_HOSTS + 1];
     int nodes;
+    uint64_t start_by; /* all agents are known then, or the job ends; 0: that is over */
     struct { int under_way, host; uint32_t life; } start[MPI_SEATS];
 };
 
@@ -354,6 +356,7 @@ static void on_node(phx *node, const struct phx_node *about, void *user)
     }
     if (n->index != 0 || index <= 0 || index >= n->l->nodes || about->id.b[1] != 0xa9)
         return;
+    n->l->node[index].known = 1;
     if (about->state == PHX_NODE_FAILED)
         launcher_loses(n->l, &n->l->node[index]);
     else if (about->state < PHX_NODE_UNREACHABLE && n->l->node[index].lost)
@@ -376,6 +379,20 @@ static void do_tasks(struct launch_node *n, uint64_t now)
         do_word(n, &due[i].word);
 }
 
+/* A job begins whole, or not at all: nobody would see what becomes of a host whose agent never came. */
+static void launcher_checks_start(struct mpi_launch *l)
+{
+    int i;
+
+    l->start_by = 0;
+    for (i = 1; i < l->nodes && l->node[i].known; i++)
+        continue;
+    if (i == l->nodes || l->j->over)
+        return;
+    world_say(l->j->w, 1, "launcher: no answer from the agent of host %d: the job ends", i - 1);
+    on_over(l, 1);
+}
+
 static int node_step(void *state, uint64_t now)
 {
     const struct launch_word end = { WORD_END, 0, 0, 0 };
@@ -386,6 +403,8 @@ static int node_step(void *state, uint64_t now)
         n->cut_at = 0;
         agent_does(n, &end);
     }
+    if (n->index == 0 && n->l->start_by != 0 && now >= n->l->start_by)
+        launcher_checks_start(n->l);
     do_tasks(n, now);
     return more;
 }
@@ -398,6 +417,8 @@ static uint64_t node_deadline(void *state)
 
     if (n->cut_at != 0 && n->cut_at < at)
         at = n->cut_at;
+    if (n->index == 0 && n->l->start_by != 0 && n->l->start_by < at)
+        at = n->l->start_by;
     for (i = 0; i < n->tasks; i++)
         at = n->task[i].at < at ? n->task[i].at : at;
     return at;
@@ -465,6 +486,7 @@ static void node_begin(struct mpi_launch *l, int index)
         /* the hosts go round the sites, so the first of a site is the one with the site's number */
         node_address(&l->node[site == 0 || index == (int)site + 1 ? 0 : site + 1], up);
         err = phx_join(n->p, up);
+        n->cut_at = l->start_by;
     }
     if (err != 0)
         world_fail(l->j->w, "node %d: %s", index, phx_strerror(err));
@@ -482,6 +504,7 @@ struct mpi_launch *mpi_launch_new(struct mpi_job *j)
     j->launch = l;
     l->j = j;
     l->nodes = j->plan.hosts > 1 ? j->plan.hosts + 1 : 1;
+    l->start_by = j->w->now + (j->plan.start_us > 0 ? j->plan.start_us : START_US);
     ops.ctx = l;
     if (ftm_arbiter_new(&l->arbiter, NULL, (uint32_t)j->plan.ranks, mpi_modes(j).comm != 0, &ops) != 0)
         abort();

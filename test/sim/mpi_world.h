@@ -40,6 +40,7 @@ struct mpi_plan {
     const char *mode;        /* --ft; NULL: not given */
     int refuse_starts;       /* the launcher starts nobody again */
     uint64_t cut_us;         /* FTMPI_CUT_WAIT; 0: 60 s */
+    uint64_t start_us;       /* the launcher's --start-timeout; 0: 60 s */
     size_t eager_limit, eager_budget, piece; /* 0: the usual ones, as below */
     unsigned asks;
     const struct world_options *world; /* NULL: the usual distances */

@@ -372,10 +372,14 @@ mpi() {
     sim SCENARIO=agree_kills
     sim SCENARIO=strict_kills
     sim SCENARIO=recover_kills
+    # What was told of a seat's second life made an ordinary dup a recovery when its third one died.
+    judged 'sim recover_kills, a newcomer dies twice' env "KILLS=recover rebuild,nop 3 1 7 1 1.1.4 1.2.5" \
+        "$sim" SCENARIO=recover_kills
     sim SCENARIO=opposite_orders
     sim SCENARIO=enter_time
     sim SCENARIO=mpi_computing
     sim SCENARIO=ft_chaos SEEDS=150 # 129: a message to itself left memory behind
+    sim SCENARIO=ft_chaos SEED=1515 # a host dies of which the launcher had not heard yet
 }
 
 lies() {

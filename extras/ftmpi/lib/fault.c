@@ -58,7 +58,8 @@ static int fault_has_failed(const struct ftm *e, int proc)
     return proc >= 0 && e->procs[proc]->state == FTM_PROC_FAILED;
 }
 
-/* The rank that p holds in a group, or holds again: one that was started in its place counts for it. */
+/* The rank that p holds in a group, or holds again: one that was started in place of a member counts for it.
+ * One that held the seat before the member did is no affair of this group: it was recovered before. */
 static int fault_rank(const struct ftm *e, const struct ftm_group *g, const struct ftm_proc *p)
 {
     int rank = ftm_group_rank_of(g, p->index);
@@ -66,9 +67,12 @@ static int fault_rank(const struct ftm *e, const struct ftm_group *g, const stru
 
     if (rank != MPI_UNDEFINED || p->index < e->config.size)
         return rank;
-    for (i = 0; rank == MPI_UNDEFINED && i < e->fault.count; i++)
-        if (e->procs[e->fault.failed[i]]->seat == p->seat)
-            rank = ftm_group_rank_of(g, e->fault.failed[i]);
+    for (i = 0; rank == MPI_UNDEFINED && i < e->fault.count; i++) {
+        const struct ftm_proc *failed = e->procs[e->fault.failed[i]];
+
+        if (failed->seat == p->seat && failed->life < p->life)
+            rank = ftm_group_rank_of(g, failed->index);
+    }
     return rank;
 }
 
