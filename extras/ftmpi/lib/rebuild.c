@@ -305,7 +305,7 @@ static uint32_t rebuild_last_life(const struct ftm_rebuild *b, int seat, uint32_
     size_t i;
 
     for (i = 0; i < b->first; i++)
-        if (b->events[i].seat == seat && b->events[i].life > life)
+        if (b->events[i].kind != REBUILD_NOSPAWN && b->events[i].seat == seat && b->events[i].life > life)
             life = b->events[i].life;
     return life;
 }
