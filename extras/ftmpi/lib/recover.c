@@ -280,7 +280,7 @@ static int recover_is_whole(struct ftm *e, const struct ftm_comm *c)
     for (i = 0; i < c->size; i++) {
         int a = ftm_recover_former(c, i), b = ftm_recover_former(world, i);
 
-        if (e->procs[a]->seat != e->procs[b]->seat)
+        if (a < 0 || b < 0 || e->procs[a]->seat != e->procs[b]->seat)
             return 0;
     }
     return 1;
