@@ -526,7 +526,7 @@ static void recover_move_persistent(struct ftm *e, struct ftm_comm *old, struct 
     for (link = e->requests.next; link != &e->requests; link = link->next) {
         struct ftm_request *r = FTM_LIST_OF(link, struct ftm_request, all);
 
-        if (r->order.comm != old || !r->persistent || r->active)
+        if (r->order.comm != old || !r->persistent || !r->done)
             continue;
         now->refs++;
         r->order.comm = now;
