@@ -636,6 +636,7 @@ static int shrink_make(struct ftm *e, struct ftm_comm *c, const struct ftm_vote 
     size_t bytes = (size_t)c->size * sizeof(int);
     int i, n = 0, rc = MPI_ERR_INTERN, *proc = ftm_mem_new(&e->mem, bytes);
 
+    *out = NULL;
     for (i = 0; proc != NULL && i < c->size; i++)
         if (c->group->proc[i] >= 0 && !ftm_vote_says_failed(v, c->group->proc[i]))
             proc[n++] = c->group->proc[i];
