@@ -128,6 +128,9 @@ static void recover_flood(struct ftm *e, struct ftm_comm *c, enum recover_flood 
         if (2 * d != count)
             ftm_vote_tell(e, living[(me + count - d) % count], tag, bytes, sizeof bytes);
     }
+    for (i = 0; c->remote != NULL && i < c->remote->size; i++)
+        if (c->remote->proc[i] >= 0)
+            ftm_vote_tell(e, c->remote->proc[i], tag, bytes, sizeof bytes);
     ftm_mem_free(&e->mem, living, (size_t)c->group->size * sizeof *living);
 }
 
@@ -477,6 +480,7 @@ void ftm_recover_early(struct ftm *e)
 void ftm_recover_failed(struct ftm *e, int proc)
 {
     struct ftm_list *link;
+    size_t i;
 
     ftm_vote_failed(e, proc);
     ftm_rebuild_failed(e, proc);
@@ -485,6 +489,13 @@ void ftm_recover_failed(struct ftm *e, int proc)
 
         if (c->recovery.state == FTM_RECOVERY_AGREES && ftm_group_rank_of(c->group, proc) >= 0)
             recover_flood(e, c, RECOVER_ENTER);
+    }
+    for (i = 0; i < e->contexts.count; i++) {
+        struct ftm_comm *c = e->contexts.sorted[i]->comm;
+
+        if (&c->match[0] == e->contexts.sorted[i] && c->fault.revoked
+            && (ftm_group_rank_of(c->group, proc) >= 0 || ftm_group_rank_of(ftm_comm_peers(c), proc) >= 0))
+            recover_flood(e, c, RECOVER_REVOKE);
     }
 }
 
