@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "error.h"
 #include "fault.h"
 #include "flight.h"
 #include "mpi-ext.h"
@@ -545,6 +546,15 @@ static void recover_move_persistent(struct ftm *e, struct ftm_comm *old, struct 
     }
 }
 
+/* What the program has set since the successor was made counts. */
+static void recover_take_handler(struct ftm *e, const struct ftm_comm *old, struct ftm_comm *now)
+{
+    old->errhandler->refs++;
+    ftm_error_drop(e, now->errhandler);
+    now->errhandler = old->errhandler;
+    now->handler_set = old->handler_set;
+}
+
 /* MPI_COMM_WORLD is repaired in place: the handle, and what the program has hung on it. */
 static void recover_take_world(struct ftm *e, struct ftm_comm *now)
 {
@@ -559,6 +569,7 @@ static void recover_take_world(struct ftm *e, struct ftm_comm *now)
     now->attrs = old->attrs;
     old->attrs = NULL;
     memcpy(now->name, old->name, sizeof now->name);
+    recover_take_handler(e, old, now);
     recover_move_persistent(e, old, now);
     e->world = now;
     old->fault.state = FT_FAILED;
@@ -592,6 +603,7 @@ int ftm_recover_take(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out)
     if (ftm_table_add(&e->handles, FTM_COMM, now, &now->handle) != 0)
         return MPI_ERR_INTERN;
     now->refs++;
+    recover_take_handler(e, c, now);
     c->fault.state = FT_FAILED;
     ftm_fault_opened(e, now);
     *out = now;
