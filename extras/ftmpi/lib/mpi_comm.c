@@ -427,7 +427,19 @@ int FTM_CALL(Intercomm_create)(MPI_Comm local_comm, int local_leader, MPI_Comm p
     b.local = c;
     b.between = ftm_table_get(&ftm_this->handles, peer_comm, FTM_COMM);
     rc = comm_connect(&b, &made);
+    if (ftm_fault_is(rc) && b.between != NULL)
+        ftm_fault_tell(ftm_this, b.between, -1);
     return comm_give(call, c, rc, made, newintercomm);
+}
+
+/* Places in e->procs are each process's own; seats are the same for all. */
+static int comm_first_seat(const struct ftm_group *g)
+{
+    int i = 0;
+
+    while (i < g->size - 1 && g->proc[i] < 0)
+        i++;
+    return g->proc[i] >= 0 ? ftm_this->procs[g->proc[i]]->seat : ftm_this->config.size;
 }
 
 /* The side that said high comes last; if both said the same, the one whose first process comes first in the
