@@ -249,6 +249,26 @@ int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, 
     return rc != 0 || group->rank == MPI_UNDEFINED ? rc : ftm_comm_new(e, &parts, out);
 }
 
+static int comm_is_over(void *arg)
+{
+    const struct ftm_request *r = arg;
+
+    return r->done || (r->order.comm->fault.watch && ftm_fault_pending(r->engine, r) != 0);
+}
+
+/* Its error: 0, or an MPI class. A failure may end the call before: then the request is taken back. */
+static int comm_wait(struct ftm *e, struct ftm_request *r)
+{
+    int rc = ftm_pump_until(e, comm_is_over, r), fault = 0;
+
+    if (rc == 0 && !r->done) {
+        fault = ftm_fault_pending(e, r);
+        ftm_request_cancel(e, r);
+        rc = ftm_pump_request(e, r);
+    }
+    return rc != 0 ? rc : r->status.cancelled ? fault : r->error;
+}
+
 /* A message to the other leader and one from it. */
 static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
                      void *theirs, size_t theirs_bytes)
@@ -264,12 +284,13 @@ static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void 
         rc = ftm_send_start(e, &out, FTM_STANDARD, b->between, b->collective, mine, mine_bytes, byte,
                             b->remote,
                             b->tag);
-    if (rc == 0)
-        rc = ftm_pump_request(e, in);
-    if (rc == 0)
-        rc = ftm_pump_request(e, out);
-    if (rc == 0)
-        rc = in->error != 0 ? in->error : out->error;
+    if (rc == 0) {
+        int sent;
+
+        rc = comm_wait(e, in);
+        sent = comm_wait(e, out);
+        rc = rc != 0 ? rc : sent;
+    }
     if (rc == 0 && in->status.bytes != theirs_bytes)
         rc = MPI_ERR_ARG;
     if (in != NULL)

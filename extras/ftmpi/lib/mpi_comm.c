@@ -360,12 +360,24 @@ static int comm_disjoint(const struct ftm_group *a, const struct ftm_group *b)
 static int comm_remote_group(const struct ftm_comm_bridge *b, int size, int *proc, struct ftm_group **out)
 {
     struct ftm_group *own = b->local->group;
-    int i, rc = ftm_comm_exchange(ftm_this, b, own->proc, (size_t)own->size * sizeof *proc, proc,
-                                  (size_t)size * sizeof *proc);
+    size_t n = (size_t)own->size + (size_t)size;
+    uint64_t *mine = ftm_mem_new(&ftm_this->mem, n * sizeof *mine), *theirs = mine + own->size;
+    struct ftm_proc *p;
+    int i, rc = mine != NULL ? 0 : MPI_ERR_INTERN;
 
-    for (i = 0; rc == 0 && i < size; i++)
-        if (proc[i] < 0 || proc[i] >= ftm_this->config.size)
+    for (i = 0; rc == 0 && i < own->size; i++)
+        mine[i] = own->proc[i] >= 0 ? FTM_WHO(ftm_this->procs[own->proc[i]]->name) : UINT64_MAX;
+    if (rc == 0)
+        rc = ftm_comm_exchange(ftm_this, b, mine, (size_t)own->size * sizeof *mine, theirs,
+                               (size_t)size * sizeof *mine);
+    for (i = 0; rc == 0 && i < size; i++) {
+        p = theirs[i] <= FTM_WHO(UINT64_MAX) ? ftm_proc_find(ftm_this, FTM_RANK(theirs[i]),
+                                                             FTM_LIFE(theirs[i])) : NULL;
+        if (p == NULL && theirs[i] != UINT64_MAX)
             rc = MPI_ERR_INTERN;
+        proc[i] = p != NULL ? p->index : FTM_GAP;
+    }
+    ftm_mem_free(&ftm_this->mem, mine, n * sizeof *mine);
     if (rc == 0 && (*out = ftm_group_new(ftm_this, proc, size)) == NULL)
         rc = MPI_ERR_INTERN;
     return rc;
@@ -415,7 +427,19 @@ int FTM_CALL(Intercomm_create)(MPI_Comm local_comm, int local_leader, MPI_Comm p
     b.local = c;
     b.between = ftm_table_get(&ftm_this->handles, peer_comm, FTM_COMM);
     rc = comm_connect(&b, &made);
+    if (ftm_fault_is(rc) && b.between != NULL)
+        ftm_fault_tell(ftm_this, b.between, -1);
     return comm_give(call, c, rc, made, newintercomm);
+}
+
+/* Places in e->procs are each process's own; seats are the same for all. */
+static int comm_first_seat(const struct ftm_group *g)
+{
+    int i = 0;
+
+    while (i < g->size - 1 && g->proc[i] < 0)
+        i++;
+    return g->proc[i] >= 0 ? ftm_this->procs[g->proc[i]]->seat : ftm_this->config.size;
 }
 
 /* The side that said high comes last; if both said the same, the one whose first process comes first in the
@@ -427,7 +451,7 @@ static int comm_merge(struct ftm_comm *c, int high, struct ftm_comm **out)
 
     if (rc != 0)
         return rc;
-    last = high != other ? high : c->group->proc[0] > c->remote->proc[0];
+    last = high != other ? high : comm_first_seat(c->group) > comm_first_seat(c->remote);
     rc = ftm_group_union(ftm_this, last ? c->remote : c->group, last ? c->group : c->remote, &parts.group);
     if (rc == 0)
         rc = ftm_comm_new(ftm_this, &parts, out);

@@ -77,6 +77,8 @@ static int persist_start(MPI_Request handle, struct ftm_comm **comm)
     *comm = r != NULL ? r->order.comm : NULL;
     if (r == NULL || !r->persistent || r->active)
         return MPI_ERR_REQUEST;
+    if (r->order.peer >= ftm_comm_peers(*comm)->size)
+        return MPI_ERR_RANK; /* of a world that has shrunk since */
     if ((rc = ftm_request_start(ftm_this, r)) == 0)
         ftm_pump_started(ftm_this, r->order.kind == FTM_REQ_SEND ? r->bytes : 0);
     return rc;

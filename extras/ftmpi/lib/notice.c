@@ -13,7 +13,6 @@
 #include "engine.h"
 #include "fault.h"
 #include "flight.h"
-#include "fault.h"
 #include "recover.h"
 
 /* Of messages from processes that are not known yet: only those that take part in a recovery speak then, and

@@ -305,7 +305,7 @@ static uint32_t rebuild_last_life(const struct ftm_rebuild *b, int seat, uint32_
     size_t i;
 
     for (i = 0; i < b->first; i++)
-        if (b->events[i].seat == seat && b->events[i].life > life)
+        if (b->events[i].kind != REBUILD_NOSPAWN && b->events[i].seat == seat && b->events[i].life > life)
             life = b->events[i].life;
     return life;
 }
@@ -548,6 +548,7 @@ static int rebuild_asked(struct ftm *e, const struct ftm_arrival *a)
 {
     struct ftm_rebuild *b = e->rebuild;
     void *array;
+    size_t i;
 
     if (a->size != 4)
         return -1;
@@ -560,6 +561,9 @@ static int rebuild_asked(struct ftm *e, const struct ftm_arrival *a)
     }
     if (get32(a->data) != b->round)
         return 0;
+    for (i = 0; i < b->ignorant_count; i++)
+        if (b->ignorant[i] == a->proc->index)
+            return 0;
     array = b->ignorant;
     if (!ftm_mem_grow(&e->mem, &array, &b->ignorant_capacity, b->ignorant_count, sizeof *b->ignorant)) {
         ftm_end(e, 1, "rank %d: no memory to recover MPI_COMM_WORLD", e->config.rank);
@@ -646,13 +650,13 @@ static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size
 
     if (e->config.life == 0)
         return -1;
+    count = size >= WELCOME_HEAD ? get32(from + 4) : 0;
+    if (size < WELCOME_HEAD || count > (uint32_t)e->config.size || size != welcome_size((int)count))
+        return -1;
     if (e->start.ready || (b != NULL && b->state != REBUILD_NONE))
         return 0; /* it is in, or comes in */
     if (b == NULL || !b->restarted)
         return 1;
-    count = size >= WELCOME_HEAD ? get32(from + 4) : 0;
-    if (size < WELCOME_HEAD || count > (uint32_t)e->config.size || size != welcome_size((int)count))
-        return -1;
     if (count == 0) {
         ftm_end(e, 1, "rank %d: is not needed any more", e->config.rank);
         return 0;

@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "error.h"
 #include "fault.h"
 #include "flight.h"
 #include "mpi-ext.h"
@@ -128,6 +129,9 @@ static void recover_flood(struct ftm *e, struct ftm_comm *c, enum recover_flood 
         if (2 * d != count)
             ftm_vote_tell(e, living[(me + count - d) % count], tag, bytes, sizeof bytes);
     }
+    for (i = 0; c->remote != NULL && i < c->remote->size; i++)
+        if (c->remote->proc[i] >= 0)
+            ftm_vote_tell(e, c->remote->proc[i], tag, bytes, sizeof bytes);
     ftm_mem_free(&e->mem, living, (size_t)c->group->size * sizeof *living);
 }
 
@@ -280,7 +284,7 @@ static int recover_is_whole(struct ftm *e, const struct ftm_comm *c)
     for (i = 0; i < c->size; i++) {
         int a = ftm_recover_former(c, i), b = ftm_recover_former(world, i);
 
-        if (e->procs[a]->seat != e->procs[b]->seat)
+        if (a < 0 || b < 0 || e->procs[a]->seat != e->procs[b]->seat)
             return 0;
     }
     return 1;
@@ -477,6 +481,7 @@ void ftm_recover_early(struct ftm *e)
 void ftm_recover_failed(struct ftm *e, int proc)
 {
     struct ftm_list *link;
+    size_t i;
 
     ftm_vote_failed(e, proc);
     ftm_rebuild_failed(e, proc);
@@ -485,6 +490,13 @@ void ftm_recover_failed(struct ftm *e, int proc)
 
         if (c->recovery.state == FTM_RECOVERY_AGREES && ftm_group_rank_of(c->group, proc) >= 0)
             recover_flood(e, c, RECOVER_ENTER);
+    }
+    for (i = 0; i < e->contexts.count; i++) {
+        struct ftm_comm *c = e->contexts.sorted[i]->comm;
+
+        if (&c->match[0] == e->contexts.sorted[i] && c->fault.revoked
+            && (ftm_group_rank_of(c->group, proc) >= 0 || ftm_group_rank_of(ftm_comm_peers(c), proc) >= 0))
+            recover_flood(e, c, RECOVER_REVOKE);
     }
 }
 
@@ -526,12 +538,21 @@ static void recover_move_persistent(struct ftm *e, struct ftm_comm *old, struct 
     for (link = e->requests.next; link != &e->requests; link = link->next) {
         struct ftm_request *r = FTM_LIST_OF(link, struct ftm_request, all);
 
-        if (r->order.comm != old || !r->persistent || r->active)
+        if (r->order.comm != old || !r->persistent || !r->done)
             continue;
         now->refs++;
         r->order.comm = now;
         ftm_comm_drop(e, old);
     }
+}
+
+/* What the program has set since the successor was made counts. */
+static void recover_take_handler(struct ftm *e, const struct ftm_comm *old, struct ftm_comm *now)
+{
+    old->errhandler->refs++;
+    ftm_error_drop(e, now->errhandler);
+    now->errhandler = old->errhandler;
+    now->handler_set = old->handler_set;
 }
 
 /* MPI_COMM_WORLD is repaired in place: the handle, and what the program has hung on it. */
@@ -548,6 +569,7 @@ static void recover_take_world(struct ftm *e, struct ftm_comm *now)
     now->attrs = old->attrs;
     old->attrs = NULL;
     memcpy(now->name, old->name, sizeof now->name);
+    recover_take_handler(e, old, now);
     recover_move_persistent(e, old, now);
     e->world = now;
     old->fault.state = FT_FAILED;
@@ -581,6 +603,7 @@ int ftm_recover_take(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out)
     if (ftm_table_add(&e->handles, FTM_COMM, now, &now->handle) != 0)
         return MPI_ERR_INTERN;
     now->refs++;
+    recover_take_handler(e, c, now);
     c->fault.state = FT_FAILED;
     ftm_fault_opened(e, now);
     *out = now;
@@ -636,6 +659,7 @@ static int shrink_make(struct ftm *e, struct ftm_comm *c, const struct ftm_vote 
     size_t bytes = (size_t)c->size * sizeof(int);
     int i, n = 0, rc = MPI_ERR_INTERN, *proc = ftm_mem_new(&e->mem, bytes);
 
+    *out = NULL;
     for (i = 0; proc != NULL && i < c->size; i++)
         if (c->group->proc[i] >= 0 && !ftm_vote_says_failed(v, c->group->proc[i]))
             proc[n++] = c->group->proc[i];
