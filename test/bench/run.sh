@@ -215,7 +215,7 @@ case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; es
 
 # extras/launch beside another launcher.
 [ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
-[ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/idle.sh
+[ -n "${ONLY-}${QUICK-}" ] || sh test/bench/idle.sh
 
 # What failures cost the MPI.
 [ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/ft.sh
