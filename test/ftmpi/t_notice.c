@@ -407,6 +407,13 @@ static void test_modes(void)
     ok(ftm_modes_read(&m, "cont") == 0 && m.comm == FTMPI_COMM_MODE_ABORT && m.msg == FTMPI_MSG_MODE_CONT
            && m.coll == FTMPI_COLL_MODE_LOOSE, "what is not said");
     ok(ftm_modes_read(&m, "ulfm") == 0 && m.msg == FTMPI_MSG_MODE_CONT, "ulfm goes on");
+    ok(ftm_modes_read(&m, "rebuild-end,cont,strict") == 0 && ftm_modes_put(&m) == 0x10104
+           && ftm_modes_get(&m, 0x10005) == 0 && m.comm == FTMPI_COMM_MODE_ULFM
+           && m.coll == FTMPI_COLL_MODE_STRICT,
+       "modes as a word");
+    ok(ftm_modes_get(&m, 6) != 0 && ftm_modes_get(&m, 0x200) != 0 && ftm_modes_get(&m, 0x20000) != 0
+           && ftm_modes_get(&m, 0x1000000) != 0,
+       "a word that is no modes");
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
         bad += ftm_modes_read(&m, wrong[i]) == 0;
     ok(bad == 0, "other words");

@@ -55,3 +55,17 @@ int ftm_modes_read(struct ftm_modes *out, const char *text)
     out->coll = value[2];
     return 0;
 }
+
+uint32_t ftm_modes_put(const struct ftm_modes *m)
+{
+    return (uint32_t)m->comm | (uint32_t)m->msg << 8 | (uint32_t)m->coll << 16;
+}
+
+int ftm_modes_get(struct ftm_modes *m, uint32_t word)
+{
+    m->comm = (int)(word & 0xff);
+    m->msg = (int)(word >> 8 & 0xff);
+    m->coll = (int)(word >> 16 & 0xff);
+    return word >> 24 == 0 && m->comm <= FTMPI_COMM_MODE_ULFM && m->msg <= FTMPI_MSG_MODE_CONT
+                   && m->coll <= FTMPI_COLL_MODE_STRICT ? 0 : -1;
+}

@@ -4,6 +4,8 @@
 
 #include "../mpi.h"
 
+#include <stdint.h>
+
 /* How failures are met: of an engine at its start, and then of each communicator, which takes over what its
  * parent has. Values are those of mpi.h; all 0 is ABORT, NOP, LOOSE. */
 struct ftm_modes {
@@ -16,6 +18,10 @@ struct ftm_modes {
  * commas. What is not named is 0: abort, nop, loose; but ulfm means cont, and cannot be nop. 0, or -1: the
  * text says something else, or a thing twice. */
 int ftm_modes_read(struct ftm_modes *out, const char *text);
+
+/* As one word, of which messages are made. get: 0, or -1: no process has such modes. */
+uint32_t ftm_modes_put(const struct ftm_modes *m);
+int ftm_modes_get(struct ftm_modes *m, uint32_t word);
 
 #define FTM_MODES_WORDS "abort|blank|shrink|rebuild|rebuild-end|ulfm[,nop|cont][,loose|strict]"
 

@@ -248,7 +248,7 @@ static void welcome_send(struct ftm *e, struct ftm_rebuild *b, int to, int count
     }
     put32(bytes, b->generation);
     put32(bytes + 4, (uint32_t)count);
-    put32(bytes + 8, (uint32_t)b->modes.comm | (uint32_t)b->modes.msg << 8 | (uint32_t)b->modes.coll << 16);
+    put32(bytes + 8, ftm_modes_put(&b->modes));
     for (i = 0; i < count; i++, p += WELCOME_RANK) {
         const struct ftm_proc *proc = e->procs[b->rank[i].proc];
 
@@ -646,7 +646,7 @@ static int welcome_read(struct ftm *e, struct ftm_rebuild *b, const unsigned cha
 static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size)
 {
     struct ftm_rebuild *b = e->rebuild;
-    uint32_t count, modes;
+    uint32_t count;
 
     if (e->config.life == 0)
         return -1;
@@ -663,10 +663,8 @@ static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size
     }
     if (welcome_is_early(e, from + WELCOME_HEAD, count))
         return 1;
-    modes = get32(from + 8);
-    b->modes.comm = (int)(modes & 0xff);
-    b->modes.msg = (int)(modes >> 8 & 0xff);
-    b->modes.coll = (int)(modes >> 16 & 0xff);
+    if (ftm_modes_get(&b->modes, get32(from + 8)) != 0)
+        return -1;
     b->generation = get32(from);
     b->rank = ftm_mem_new(&e->mem, count * sizeof *b->rank);
     b->count = b->rank != NULL ? (int)count : 0;

@@ -146,18 +146,6 @@ void ftm_recover_revoke(struct ftm *e, struct ftm_comm *c)
 
 /* ---- Entering ---------------------------------------------------------------------------------------- */
 
-static uint32_t modes_put(const struct ftm_modes *m)
-{
-    return (uint32_t)m->comm | (uint32_t)m->msg << 8 | (uint32_t)m->coll << 16;
-}
-
-static void modes_get(struct ftm_modes *m, uint32_t settings)
-{
-    m->comm = (int)(settings & 0xff);
-    m->msg = (int)(settings >> 8 & 0xff);
-    m->coll = (int)(settings >> 16 & 0xff);
-}
-
 static void recover_enter(struct ftm *e, struct ftm_comm *c)
 {
     struct ftm_recovery *r = &c->recovery;
@@ -173,7 +161,7 @@ static void recover_enter(struct ftm *e, struct ftm_comm *c)
     ftm_fault_entered(e, c);
     recover_flood(e, c, RECOVER_ENTER);
     part.flags = FTM_VOTE_CONTENT | FTM_VOTE_WHOLE | (r->forced ? 0u : (uint32_t)FTM_VOTE_FREE);
-    part.settings = modes_put(&c->fault.modes);
+    part.settings = ftm_modes_put(&c->fault.modes);
     r->vote = ftm_vote_start(e, c, FTM_VOTE_RECOVERY, r->attempt, &part);
     if (r->vote == NULL)
         recover_no_memory(e);
@@ -302,8 +290,11 @@ static void recover_decide(struct ftm *e, struct ftm_comm *c)
         ftm_end(e, 1, "rank %d: was declared failed, and so ends", e->config.rank);
         return;
     }
+    if (ftm_modes_get(&modes, v->settings) != 0) {
+        ftm_end(e, 1, "rank %d: was sent modes that do not exist", e->config.rank);
+        return;
+    }
     recover_set_next(e, v->context);
-    modes_get(&modes, v->settings);
     if (!(v->flags & FTM_VOTE_FREE) && modes.comm != FTMPI_COMM_MODE_REBUILD_END)
         modes.comm = FTMPI_COMM_MODE_REBUILD;
     rebuild = modes.comm == FTMPI_COMM_MODE_REBUILD || modes.comm == FTMPI_COMM_MODE_REBUILD_END;
