@@ -125,6 +125,7 @@ struct ftm {
     struct ftm_votes votes;
     struct ftm_list recoveries;     /* struct ftm_comm that are recovered */
     struct ftm_list early;          /* of recover.c: what is for generations that are not here yet */
+    size_t early_bytes;             /* in it */
     int early_again;                /* of recover.c: it is looked through; 2: once more */
     struct ftm_rebuild *rebuild;    /* of rebuild.c, or NULL */
     void *attr;                     /* of attr.c */

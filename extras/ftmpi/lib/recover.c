@@ -29,6 +29,9 @@
 
 enum recover_flood { RECOVER_ENTER = 1, RECOVER_REVOKE };
 
+/* Of messages for what is not here yet: a recovery says little, and some WELCOMEs are the most of it. */
+#define RECOVER_EARLY_MOST (4u << 20)
+
 #define RECOVER_FLOOD_SIZE 8 /* generation u32, attempt u32 */
 
 /* A message for a generation or a communicator that is not here yet. Its bytes follow. */
@@ -49,6 +52,7 @@ void ftm_recover_init(struct ftm *e)
 static void recover_early_free(struct ftm *e, struct recover_early *item)
 {
     ftm_list_remove(&item->link);
+    e->early_bytes -= item->size;
     ftm_mem_free(&e->mem, item, sizeof *item + item->size);
 }
 
@@ -420,6 +424,8 @@ int ftm_recover_arrived(struct ftm *e, const struct ftm_arrival *a)
 
     if (rc <= 0)
         return rc;
+    if (a->size > RECOVER_EARLY_MOST || e->early_bytes > RECOVER_EARLY_MOST)
+        return -1;
     item = ftm_mem_new(&e->mem, sizeof *item + a->size);
     if (item == NULL) {
         recover_no_memory(e);
@@ -430,6 +436,7 @@ int ftm_recover_arrived(struct ftm *e, const struct ftm_arrival *a)
     item->tag = a->tag;
     item->size = a->size;
     memcpy(item + 1, a->data, a->size);
+    e->early_bytes += a->size;
     ftm_list_add(&e->early, &item->link);
     return 0;
 }
