@@ -20,6 +20,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
+    struct phx__names_segment *recent; /* what changed since it was built, and counts before it */
+    uint32_t recent_count, recent_capacity;
     uint32_t cost; /* of the last build, as to pass so many claims in a row; or a bound */
 };
 
@@ -31,5 +33,12 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
+PHX_PRIVATE void phx__names_index_free(struct phx__names_index *x);
+/* These names are that node's from now on. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__names_index_put(struct phx__names_index *x, const struct phx_range *names,
+                                     uint32_t owner);
+/* The owner or PHX__NONE, and the widest range around the name with this answer. */
+PHX_PRIVATE uint32_t phx__names_index_look(const struct phx__names_index *x, uint64_t name,
+                                           struct phx_range *around);
 
 #endif

@@ -112,7 +112,7 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->told);
     lost_drop(l, &l->gone);
     lost_drop(l, &l->come);
-    phx__mem_put(l->mem, l->dead.at, l->dead.capacity * sizeof *l->dead.at);
+    phx__names_index_free(&l->dead);
 }
 
 /* Do the changes touch no name that a failed node claims? */

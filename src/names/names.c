@@ -30,6 +30,10 @@
 /* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 #define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
+/* In grown_count: the index must be built anew. */
+#define NAMES_REBUILD (PHX__NAMES_GROWN + 1)
+/* Patches that an index takes before it is built anew: so many, and one for each 64 segments. */
+#define NAMES_PATCHED 256u
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -116,11 +120,102 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
     for (i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, node);
+    if (own->count > PHX__CARD_CLAIMS)
+        n->grown_count = NAMES_REBUILD;
     own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
 
 /* ---- Own claims that change */
+
+/* A claim that comes or goes moves those behind it. Where these are many the list is cut in two: so
+ * of[PHX__SELF] has the first ones, and room for all; the rest is in pages, in order, none of them empty. */
+#define NAMES_PAGE 128u
+
+/* The list with the last claim that begins at name or before it: 0 is of[PHX__SELF], i page i - 1. */
+static uint32_t names_page(const struct phx__names *n, uint64_t name)
+{
+    uint32_t low = 0, high = n->page_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (n->pages[middle].at[0].first <= name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Appends pages from..to - 1 to a list that has room. */
+PHX__COLD static void names_append(struct phx__names *n, struct phx__names_of *list, uint32_t from,
+                                   uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        struct phx__names_of *page = &n->pages[i];
+        memcpy(list->at + list->count, page->at, page->count * sizeof *page->at);
+        list->count += page->count;
+        phx__mem_put(n->mem, page->at, page->capacity * sizeof *page->at);
+    }
+    memmove(n->pages + from, n->pages + to, (n->page_count - to) * sizeof *n->pages);
+    n->page_count -= to - from;
+}
+
+void phx__names_join_pages(struct phx__names *n)
+{
+    if (n->page_count > 0)
+        names_append(n, n->of, 0, n->page_count);
+    n->paged = 0;
+}
+
+/* The list of all own claims that meet or touch first..last, NULL: no memory. */
+PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint32_t i = names_page(n, first - (first > 0)), end = names_page(n, last + (last < UINT64_MAX));
+    struct phx__names_of *list = i == 0 ? n->of : &n->pages[i - 1];
+    uint32_t more = 0;
+
+    for (uint32_t k = i; k < end; k++)
+        more += n->pages[k].count;
+    if (phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0)
+        return NULL;
+    n->paged -= i == 0 ? more : 0;
+    if (end > i)
+        names_append(n, list, i, end);
+    return list;
+}
+
+/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list, uint32_t more)
+{
+    return phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0
+                   || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
+                                    sizeof *n->of->at) != 0
+               ? PHX_ENOMEM
+               : 0;
+}
+
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. */
+PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
+{
+    struct phx__names_of page = { NULL, 0, 0, 0, 0 };
+    uint32_t at = list == n->of ? 0 : (uint32_t)(list - n->pages) + 1, half = list->count / 2;
+
+    n->paged += at > 0 ? list->count - was : 0;
+    page.count = list->count - half;
+    if (at > 0 && list->count == 0) {
+        names_append(n, n->of, at - 1, at);
+    } else if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+               && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
+               && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
+        list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
+        memcpy(page.at, list->at + half, page.count * sizeof *page.at);
+        list->count = half;
+        n->paged += at == 0 ? page.count : 0;
+        memmove(n->pages + at + 1, n->pages + at, (n->page_count++ - at) * sizeof page);
+        n->pages[at] = page;
+    }
+}
 
 /* How many stretches of first..last are not ours. Claim i is the first that may meet the range. */
 static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first, uint64_t last)
@@ -224,19 +319,54 @@ static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
     c->count += c->count <= PHX__COUNT(c->at);
 }
 
-/* The claims that are in one of the two only. */
-static void names_differ(struct phx__names *n, const struct phx__names_of *a, const struct phx__names_of *b)
+/* The node has new claims between these names: the index is patched at the next look-up. */
+PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint32_t i = 0;
+
+    while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
+        i++;
+    if (i < n->grown_count && i < PHX__COUNT(n->grown)) {
+        n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
+        n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
+    } else if (i < PHX__COUNT(n->grown)) {
+        n->grown[i].node = node;
+        n->grown[i].names = (struct phx_range){ first, last };
+        n->grown_count++;
+    } else {
+        n->grown_count = NAMES_REBUILD;
+    }
+}
+
+/* Is all of this claim among the later ones of its node, at its epoch or above? */
+PHX__COLD static int names_outdone(const struct phx__claim *c, const struct phx__names_of *later)
+{
+    uint32_t i = names_from(later, c->first);
+
+    return i < later->count && later->at[i].first <= c->first && later->at[i].last >= c->last
+           && later->at[i].epoch >= c->epoch;
+}
+
+/* The claims that are in one of the two only: what a node claimed before, and now. */
+static void names_differ(struct phx__names *n, uint32_t node, const struct phx__names_of *a,
+                         const struct phx__names_of *b)
 {
     for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
         const struct phx__claim *c;
+        int is_old;
 
         if (i < a->count && k < b->count && memcmp(&a->at[i], &b->at[k], sizeof *a->at) == 0) {
             i++;
             k++;
             continue;
         }
-        c = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first) ? &a->at[i++] : &b->at[k++];
+        is_old = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first);
+        c = is_old ? &a->at[i++] : &b->at[k++];
         names_change(n, c->first, c->last);
+        if (!is_old)
+            names_grew(n, node, c->first, c->last);
+        else if (!names_outdone(c, b))
+            n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -245,7 +375,7 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
-    names_differ(n, of, new);
+    names_differ(n, node, of, new);
     n->dead_version += of->dead;
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
@@ -261,10 +391,12 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
 
 void phx__names_free(struct phx__names *n)
 {
+    phx__names_join_pages(n);
     for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
+    phx__mem_put(n->mem, n->pages, n->page_capacity * sizeof *n->pages);
+    phx__names_index_free(&n->index);
     phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
@@ -273,20 +405,22 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
-    uint32_t i, j, gaps;
+    uint32_t i, j, gaps, was;
 
     if (first > last)
         return PHX_ERANGE;
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
-    own = &n->of[PHX__SELF];
+    if ((own = names_open(n, first, last)) == NULL)
+        return PHX_ENOMEM;
+    was = own->count;
     i = names_from(own, first);
     if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
     want.epoch = names_next_epoch(n, first, last);
-    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
+    if (gaps > PHX__CARD_CLAIMS - n->of->count - n->paged || want.epoch == 0)
         return PHX_ELIMIT;
-    if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
+    if (names_room(n, own, gaps) != 0)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
@@ -297,22 +431,27 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (want.epoch == n->epoch_max && !n->keep)
         names_raise(own, &want, i, j);
     names_join(own, i, j);
+    names_close(n, own, i, was);
     names_change(n, first, last);
+    names_grew(n, PHX__SELF, first, last);
     n->version++;
     return 1;
 }
 
 int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
-    struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
+    struct phx__names_of *own;
     struct phx__claim end;
-    uint32_t i, j, keep;
+    uint32_t i, j, keep, was;
     int left, right; /* does something remain there? */
 
     if (first > last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
+    if ((own = names_open(n, first, last)) == NULL)
+        return PHX_ENOMEM;
+    was = own->count;
     i = names_from(own, first);
     j = names_past(own, i, last);
     if (i == j)
@@ -321,10 +460,9 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     left = own->at[i].first < first;
     right = end.last > last;
     keep = i + (uint32_t)left + (uint32_t)right;
-    if (keep > j && own->count == PHX__CARD_CLAIMS)
+    if (keep > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
-    if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
-                      sizeof *own->at) != 0)
+    if (names_room(n, own, keep > j) != 0)
         return PHX_ENOMEM;
     if (left)
         own->at[i].last = first - 1;
@@ -334,7 +472,9 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         end.first = last + 1;
         own->at[keep - 1] = end;
     }
+    names_close(n, own, i, was);
     names_change(n, first, last);
+    n->grown_count = NAMES_REBUILD;
     n->version++;
     return 1;
 }
@@ -346,6 +486,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
+    phx__names_join_pages(n);
     if (count == 0 && node >= n->capacity)
         return 0; /* many nodes have no names, and take no room here */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
@@ -383,12 +524,13 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
+    phx__names_join_pages(n);
     if (!dead && n->of[node].trimmed)
         phx__names_forget(n, node);
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    names_differ(n, &n->of[node], &none);
+    names_differ(n, node, &n->of[node], &none);
     n->version += n->of[node].count > 0;
     n->dead_version++;
     return changed;
@@ -421,19 +563,52 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
-/* The owner of a name by the index, or PHX__NONE, and the widest range around it with the same answer. */
-static uint32_t names_look(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+/* Gives a node what its claim wins. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_patch_claim(struct phx__names *n, uint32_t node, const struct phx__claim *c,
+                                       uint32_t most)
 {
-    uint32_t i = phx__names_index_find(x->at, sizeof *x->at, x->count, name);
+    struct phx_range part;
 
-    if (i < x->count && x->at[i].first <= name) {
-        around->first = x->at[i].first;
-        around->last = x->at[i].last;
-        return x->at[i].owner;
+    for (uint64_t name = c->first;; name = part.last + 1) {
+        uint32_t owner = phx__names_index_look(&n->index, name, &part);
+        const struct phx__names_of *of = owner == PHX__NONE ? NULL : &n->of[owner];
+        uint32_t i = of == NULL ? 0 : names_from(of, name);
+        int wins = owner != node;
+        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
+        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
+            int holds = of->at[i].first <= name;
+            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
+            wins &= !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
+        }
+        if (wins && phx__names_index_put(&n->index, &part, node) != 0)
+            return PHX_ENOMEM;
+        if (part.last == c->last || n->index.recent_count > most)
+            return 0;
     }
-    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
-    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
-    return PHX__NONE;
+}
+
+/* Brings the index up to date: patches it where few claims are new, and none that counted is gone. */
+PHX__COLD static int names_renew_index(struct phx__names *n)
+{
+    uint32_t k, i, looked = 0, most = n->index.count / 64 + NAMES_PATCHED;
+    int err = 0;
+
+    phx__names_join_pages(n);
+    for (k = 0; k < n->grown_count && n->grown_count != NAMES_REBUILD; k++) {
+        const struct phx__names_of *of = &n->of[n->grown[k].node];
+        struct phx_range hull = n->grown[k].names;
+        for (i = of->dead ? of->count : names_from(of, hull.first);
+             i < of->count && of->at[i].first <= hull.last && err == 0; i++) {
+            if (n->index.recent_count > most || looked++ > most) {
+                n->grown_count = NAMES_REBUILD; /* also if there is no memory for it now */
+                break;
+            }
+            err = names_patch_claim(n, n->grown[k].node, &of->at[i], most);
+        }
+    }
+    if (n->index.recent_count > most)
+        n->grown_count = NAMES_REBUILD;
+    return n->grown_count == NAMES_REBUILD ? phx__names_index_build(&n->index, n->of, n->capacity, 0) : err;
 }
 
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
@@ -443,10 +618,11 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     int err = 0;
 
     if (n->indexed != n->version)
-        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
+        err = names_renew_index(n);
     if (err == 0) {
         n->indexed = n->version;
-        owner = names_look(&n->index, name, &range);
+        n->grown_count = 0;
+        owner = phx__names_index_look(&n->index, name, &range);
     } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
                && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
@@ -458,11 +634,12 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     return owner;
 }
 
-uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
 
+    phx__names_join_pages(n);
     for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
@@ -472,9 +649,11 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
+    uint32_t i;
     int err;
 
+    phx__names_join_pages(n);
+    i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
     for (; node < n->capacity && i < n->of[node].count; i++) {
         const struct phx__claim *c = &n->of[node].at[i];
         uint64_t name = c->first > range->first ? c->first : range->first;

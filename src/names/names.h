@@ -13,14 +13,22 @@ struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
 };
+#define PHX__NAMES_GROWN 8u
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
     struct phx__names_of *of; /* by node; PHX__SELF is this node's own */
     uint32_t capacity;
+    struct phx__names_of *pages; /* the rest of this node's own, until phx__names_join_pages */
+    uint32_t page_count, page_capacity, paged; /* paged: claims there */
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
+    struct {
+        uint32_t node;
+        struct phx_range names;
+    } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
+    uint32_t grown_count;      /* one more than there is room for: the index is built anew */
     uint64_t dead_version; /* grows with each change of a claim of the failed */
     struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
@@ -28,6 +36,7 @@ struct phx__names {
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
     int keep;           /* own claims keep their epochs */
+    int flat;           /* no pages: questions of the host, which are in no record, would join them */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -35,6 +44,8 @@ PHX_PRIVATE void phx__names_free(struct phx__names *n);
 /* Own claims: 1 if anything changed (a new card is due), 0 if not, or an error, and nothing changed. */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
+/* Puts all own claims into of[PHX__SELF]. */
+PHX_PRIVATE void phx__names_join_pages(struct phx__names *n);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
@@ -51,7 +62,7 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
-PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
+PHX_PRIVATE uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);

@@ -106,7 +106,7 @@ static int model_set(struct model *m, uint32_t node, const struct phx__claim *c,
 }
 
 /* Own claims: sorted, disjoint, as few as their epochs allow, and those of the model. */
-static int model_own_agrees(const struct model *m, const struct rig *r)
+static int model_own_agrees(const struct model *m, struct rig *r)
 {
     const struct phx__claim *before = NULL;
     uint32_t i, name, held = 0, count = 0;
