@@ -13,13 +13,16 @@
 #include "route/route.h"
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
- * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. */
+ * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
+/* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
+#define ADVERT_CARD_SMALL 4096u
 
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
@@ -148,12 +151,15 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
-static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count)
+static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count, size_t room)
 {
     struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j);
-    const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
-    int with_card = t == NULL || d->card_version > t->card || t->asked;
+    int large = d->hops == PHX__UNREACHABLE && d->card != NULL
+                && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
+    int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
+    const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -161,7 +167,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = d->card_version };
+                              .hops = d->hops, .card_version = card };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -283,8 +289,8 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
             failed = 1;
             continue;
         }
+        failed |= advert_put(r, v, n->node, put, *room) != 0;
         *room -= size < *room ? size : *room;
-        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -341,11 +347,13 @@ static void advert_update_all(struct phx__route *r)
     uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
+    r->pace.since = 0;
     r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
+    r->pace.news = r->pace.look;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
@@ -376,13 +384,15 @@ static void advert_beat_shrunk(struct phx__route *r)
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
+    pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    if (!pace->urgent && now < pace->told_at + gap) {
-        phx__timer_set(r->timers, pace->tell_timer, pace->told_at + gap);
+    at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    if (!pace->urgent && now < at) {
+        phx__timer_set(r->timers, pace->tell_timer, at);
         return;
     }
     phx__timer_stop(r->timers, pace->tell_timer);

@@ -118,6 +118,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
+    r->pace.news = 1;
     r->table.at[node].flags |= PHX__DEST_LOSS;
 }
 
@@ -164,6 +165,7 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
     r->pace.urgent |= !is || hops > d->hops;
+    r->pace.news |= !was || hops >= d->hops || seq != d->seq;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -274,7 +276,8 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     other = route_best(r, node, 0);
-    need = best == NULL ? lost || other != NULL || asked : other != NULL && other->hops + 1 < d->hops;
+    need = best == NULL ? (lost && !phx__route_table_has_left(d)) || other != NULL || asked
+                        : other != NULL && other->hops + 1 < d->hops;
     if (!need && a != NULL)
         route_ask_end(r, a, now);
     else if (need && !asked)
@@ -387,6 +390,7 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, c
             return PHX_ENOMEM;
         route_changed(r, node);
         route_touch(r, node, now);
+        r->pace.news = 1;
     }
     if (nbr == node && !d->card_own) {
         d->card_own = 1; /* a goodbye counts now */
@@ -407,7 +411,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
 }
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
@@ -423,7 +427,7 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
         && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
         n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
@@ -433,7 +437,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
     uint64_t checks = 0;
 
     n->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
     r->mem->looks += r->table.capacity;
     for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
@@ -607,7 +611,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
-        r->pace.look = 1;
+        r->pace.look = r->pace.news = 1;
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
@@ -716,10 +720,11 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
     for (uint32_t i = 0; i < r->lost.count; i++)
-        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr]))
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr])) {
             r->lost.at[i--] = r->lost.at[--r->lost.count];
+            r->pace.shrunk--;
+        }
     return 0;
 }
 
@@ -727,7 +732,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    int relinked;
+    int relinked, left;
 
     if (r->nbr_count == PHX__TABLE_FAR)
         return PHX_ELIMIT;
@@ -735,6 +740,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = &r->table.at[nbr];
+    left = phx__route_table_has_left(d); /* its neighbours have dropped it, and do not say so at once */
     /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
@@ -742,7 +748,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
+            r->nbrs[i].neighbourhood = 0; /* not known until its next beat */
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -750,6 +757,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     r->pace.look = n->dirty = 1;
+    r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
 }
@@ -758,10 +766,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
+    int left;
 
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
+    left = d->card_own && phx__route_table_has_left(d);
     phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
@@ -769,7 +779,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
-    r->pace.shrunk++;
+    r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
     r->mem->looks += r->nbr_count + r->table.capacity;
@@ -777,7 +787,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+    if (!left
+        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
         r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
@@ -845,7 +856,9 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
+        uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
+        int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
+        if ((news != 0 && !waits) || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;

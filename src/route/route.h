@@ -62,6 +62,8 @@ struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t shrunk;       /* neighbours lost since the last flush */
+    int news;              /* more than ways that are merely shorter waits */
+    uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;

@@ -338,3 +338,8 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
     d->card_version = 0;
     d->card_own = 0;
 }
+
+int phx__route_table_has_left(const struct phx__dest *d)
+{
+    return d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+}

@@ -2,6 +2,7 @@
 #ifndef PHX_ROUTE_TABLE_H
 #define PHX_ROUTE_TABLE_H
 #include "base/id.h"
+#include "wire/route.h"
 
 /* A neighbour's last entry for a destination. Kept only while the neighbour offers a route. */
 struct phx__offer {
@@ -129,5 +130,7 @@ PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__
 PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
                                       uint32_t size, uint32_t version);
 PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d);
+/* Does its card say goodbye? All its neighbours have heard so from itself. */
+PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 
 #endif

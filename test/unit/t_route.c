@@ -138,7 +138,7 @@ static const char *read_entry(const char *s, struct phx__entry *e, uint32_t *v)
         s = end;
     }
     if (*s == 'v' || *s == 'w') {
-        e->card = (const uint8_t *)(*s == 'v' ? "card" : "CARD");
+        e->card = (const uint8_t *)(*s == 'v' ? "\1ard" : "\1ARD");
         e->card_version = (uint32_t)strtoul(s + 1, &end, 10);
         s = end;
     }
@@ -163,7 +163,7 @@ static void play_up(struct host *h, uint32_t nbr)
     hello.told_seq = self->seq;
     hello.told_card = self->card_version;
     phx__route_up(&h->route, node, &hello, w->now);
-    e.card = (const uint8_t *)"card";
+    e.card = (const uint8_t *)"\1ard";
     e.card_size = 4;
     phx__route_entry(&h->route, node, &e, w->now);
 }
@@ -239,7 +239,7 @@ static void play_from(struct host *h, const char *s)
     switch (s[1]) {
     case ':':
         read_entry(s + 2, &e, &v);
-        e.card = e.card_version == 0 ? NULL : e.card != NULL ? e.card : (const uint8_t *)"card";
+        e.card = e.card_version == 0 ? NULL : e.card != NULL ? e.card : (const uint8_t *)"\1ard";
         e.card_size = 4;
         phx__route_entry(&h->route, node, &e, h->w->now);
         break;

@@ -1,0 +1,606 @@
+/* t_route_edges.c - one routing brain at its edges: times, counts, lists, memory; t_route.c has the rules. */
+#include "test.h"
+#ifdef PHX_JOINED
+#include "../../phoenix.c"
+#else
+#include "route/route.h"
+#endif
+#include "routes.h"
+
+/* Host 0 is the brain; all others are this file. What it sends is counted, by kind, and dropped. */
+static struct world world;
+static struct host *h;
+static struct phx__route *r;
+static uint32_t said[NOTE_END + 1];
+
+static void hear(void)
+{
+    uint32_t to;
+
+    memset(said, 0, sizeof said);
+    for (to = 0; to < WORLD_MAX; to++) {
+        struct note *n;
+        while ((n = queue_take(&world, 0, to)) != NULL) {
+            said[n->kind]++;
+            note_free(n);
+        }
+    }
+}
+
+static void begin(void)
+{
+    world_begin(&world, WORLD_MAX, 1);
+    h = &world.host[0];
+    r = &h->route;
+    check(host_start(&world, 0, 1) == 0, "begun");
+    host_flush(h);
+    world.now += PHX__SECOND;
+}
+
+static void end(void)
+{
+    check(world_free(&world), "no byte leaked");
+}
+
+static uint32_t node_of(uint32_t rank)
+{
+    struct phx_id id;
+    uint32_t node = PHX__NONE;
+
+    host_id(&id, rank);
+    check(phx__id_add(&h->ids, &id, &node) == 0, "an index");
+    return node;
+}
+
+/* rank says of v: number, hops, incarnation; this version of v's card comes along, unless it is 0. */
+static int tell_as(uint32_t rank, uint32_t v, uint32_t seq, unsigned hops, uint64_t life, uint32_t card)
+{
+    static uint8_t bytes[4];
+    struct phx__entry e = { .incarnation = life, .seq = seq, .hops = (uint8_t)hops, .card_version = card };
+
+    host_id(&e.id, v);
+    bytes[0] = (uint8_t)v;
+    bytes[1] = (uint8_t)card;
+    e.card = card != 0 ? bytes : NULL;
+    e.card_size = card != 0 ? 4 : 0;
+    return phx__route_entry(r, node_of(rank), &e, world.now);
+}
+
+static void tell(uint32_t rank, uint32_t v, uint32_t seq, unsigned hops)
+{
+    check(tell_as(rank, v, seq, hops, 1, 1) == 0, "told");
+}
+
+/* A link to rank, whose hello says all that both know. */
+static void up(uint32_t rank)
+{
+    const struct phx__dest *own = phx__route_dest(r, PHX__SELF);
+    const struct phx__route_hello hello = { 1, 2, 0, own->seq, own->card_version };
+
+    world.wire[0][rank] = world.link[0][rank] = ++world.links;
+    check(phx__route_up(r, node_of(rank), &hello, world.now) == 0, "up");
+}
+
+static void down(uint32_t rank)
+{
+    phx__route_down(r, node_of(rank), world.now);
+    world.link[0][rank] = 0;
+}
+
+/* Its timers alone, for so long. */
+static void wait(uint64_t us)
+{
+    uint64_t until = world.now + us;
+
+    while (phx__timer_next(&h->timers) <= until) {
+        world.now = phx__timer_next(&h->timers);
+        host_due(h);
+    }
+    world.now = until;
+}
+
+static int is_listed(uint32_t rank)
+{
+    uint32_t node, found = 0;
+
+    while (phx__route_take_changed(r, &node))
+        found |= node == node_of(rank);
+    return found != 0;
+}
+
+/* ---- Counts */
+
+static void test_counts(void)
+{
+    /* Goal: how many are known and reachable; the lists have room for all of them. */
+    uint32_t v, small = 0;
+
+    begin();
+    ok(r->known == 1 && r->reachable == 1, "itself");
+    up(1);
+    ok(r->known == 2 && r->reachable == 2, "a neighbour");
+    for (v = 2; v < 12; v++) {
+        tell(1, v, 2, 1);
+        small += r->dirty.capacity <= node_of(v) || r->changed.capacity <= node_of(v);
+    }
+    ok(r->known == 12 && r->reachable == 12 && small == 0, "and ten behind it");
+    tell(1, 5, 2, PHX__UNREACHABLE);
+    ok(r->reachable == 11, "one is gone");
+    tell(1, 5, 4, 3);
+    ok(r->reachable == 12, "and back");
+    down(1);
+    ok(r->known == 12 && r->reachable == 1, "all are");
+    end();
+}
+
+static void test_looks(void)
+{
+    /* Goal: what a frame and a chore cost is counted, so that others can be charged for it (promise 110). */
+    struct phx__beat b = { .digest = 1, .lost = 0 };
+    uint64_t walked, looks;
+
+    begin();
+    up(1);
+    tell(1, 2, 2, 1);
+    host_flush(h);
+    hear();
+    phx__route_summary_begin(r);
+    walked = r->counters.walked;
+    phx__route_summary_end(r, node_of(1), 1);
+    ok(r->counters.walked - walked == 2 * ((uint64_t)r->table.capacity + 16), "a summary, and two lines");
+    looks = h->mem.looks;
+    check(phx__route_chores(r, world.now) == PHX__NONE, "nothing to forget");
+    ok(h->mem.looks - looks >= r->table.capacity, "a chore");
+    up(2);
+    host_flush(h);
+    b.lost = phx__id_hash(&h->ids.at[node_of(2)]);
+    r->pace.look = 0;
+    walked = r->counters.walked;
+    phx__route_beat(r, node_of(1), &b, 1, world.now);
+    ok(r->pace.look && r->counters.walked - walked >= 2 * (uint64_t)r->table.capacity,
+       "a neighbour has lost a neighbour: both are looked at again");
+    end();
+}
+
+/* ---- This node's own number */
+
+static void test_self(void)
+{
+    /* Goal: what others say of this node from a former life is topped, what is beyond belief is not. */
+    const uint64_t leap = (uint64_t)1 << 36;
+    const struct phx__dest *own;
+    uint32_t seq;
+
+    begin();
+    up(1);
+    own = phx__route_dest(r, PHX__SELF);
+    seq = own->seq;
+    check(tell_as(1, 0, seq + 50, 3, 0, 0) == 0 && own->seq == seq, "a former life's number is nothing");
+    ok(own->incarnation == 1, "nor is its life");
+    check(tell_as(1, 0, seq, 3, 1, own->card_version + 7) == 0, "a card that we never wrote");
+    ok(own->seq == seq + 1 && own->card_version == 9, "is topped by a later one, at a later number");
+    check(tell_as(1, 0, 0x80000000u, 3, 1, 0) == 0, "the last number of all");
+    own = phx__route_dest(r, PHX__SELF);
+    ok(own->incarnation == 2 && own->seq == 1, "begins a new life, at number 1");
+    check(tell_as(1, 0, 1, 3, 2 + leap + 1, 0) == 0 && own->incarnation == 2, "a leap that nobody believes");
+    ok(r->rise.to == 0, "is not followed");
+    check(tell_as(1, 0, 1, 3, 2 + leap, 0) == 0, "one that they believe");
+    ok(own->incarnation > 2 && r->rise.to == 2 + leap + 1, "is: up to %u in 2^16",
+       (unsigned)(own->incarnation >> 16));
+    end();
+}
+
+/* ---- Cards */
+
+static void test_cards(void)
+{
+    /* Goal: a card that is new is listed as a change, and so is its owner's own word; an older one is no word
+     * of the owner; without memory that is said. */
+    begin();
+    up(1);
+    up(2);
+    tell(1, 2, 2, 1);
+    check(is_listed(2), "known");
+    check(tell_as(1, 2, 2, 1, 1, 5) == 0, "another version");
+    ok(is_listed(2) && phx__route_dest(r, node_of(2))->card_version == 5, "is a change");
+    check(tell_as(2, 2, 2, 0, 1, 4) == 0, "an older one by its owner");
+    ok(!is_listed(2) && !phx__route_dest(r, node_of(2))->card_own, "is not its word");
+    check(tell_as(2, 2, 2, 0, 1, 5) == 0, "the same by its owner");
+    ok(is_listed(2) && phx__route_dest(r, node_of(2))->card_own, "is");
+    h->heap.fail_from = h->heap.calls + 1;
+    ok(tell_as(1, 2, 2, 1, 1, 6) == PHX_ENOMEM, "no memory for the next");
+    ok(phx__route_show(r, 300, world.now) == PHX_ENOMEM, "nor for an unknown node");
+    h->heap.fail_from = 0;
+    end();
+}
+
+/* ---- Requests */
+
+static void test_asks(void)
+{
+    /* Goal: a request is repeated after 300 ms, then twice that, up to a minute, as long as somebody offers
+     * the destination at a number that is too old (promise 25); it ends with a route. */
+    static const uint64_t ms[] = { 300, 600, 1200, 2400, 4800, 9600, 19200, 38400, 60000, 60000, 60000 };
+    uint64_t at;
+    size_t i;
+
+    begin();
+    up(1);
+    up(2);
+    tell(1, 3, 2, 1);
+    host_flush(h);
+    wait(2 * PHX__SECOND);
+    hear();
+    tell(2, 3, 2, 9); /* as far as we told, or farther: not feasible */
+    tell(1, 3, 2, PHX__UNREACHABLE);
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "asked at once");
+    for (i = 0; i < sizeof ms / sizeof *ms; i++) {
+        at = world.now;
+        wait(ms[i] * PHX__MS - 1);
+        hear();
+        check(said[NOTE_REQUEST] == 0, "not before");
+        wait(1);
+        hear();
+        check(said[NOTE_REQUEST] == 1, "again after %u ms", (unsigned)((world.now - at) / PHX__MS));
+    }
+    ok(r->table.ask_count == 1, "eleven times, and not forgotten");
+    tell(2, 3, 3, 9);
+    ok(r->table.ask_count == 0 && phx__route_dest(r, node_of(3))->hops == 10, "a route ends it");
+    end();
+}
+
+static void test_two_asks(void)
+{
+    /* Goal: of two requests each is repeated in its time, and a new one begins like the first. */
+    begin();
+    up(1);
+    up(2);
+    tell(1, 3, 2, 1);
+    tell(1, 4, 2, 1);
+    host_flush(h);
+    tell(2, 3, 2, 9);
+    tell(2, 4, 2, 9);
+    wait(2 * PHX__SECOND);
+    hear();
+    tell(1, 3, 2, PHX__UNREACHABLE);
+    wait(100 * PHX__MS);
+    tell(1, 4, 2, PHX__UNREACHABLE);
+    hear();
+    ok(said[NOTE_REQUEST] == 2, "both are asked for");
+    wait(200 * PHX__MS);
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "one again");
+    wait(100 * PHX__MS);
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "the other again");
+    end();
+}
+
+static void test_relinked(void)
+{
+    /* Goal: what a neighbour asked for is void when its link is another one. */
+    struct phx__request q = { .incarnation = 1, .seq = 9 };
+
+    begin();
+    up(1);
+    up(2);
+    tell(1, 3, 2, 1);
+    host_flush(h);
+    host_id(&q.id, 3);
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    check(phx__route_table_advertised(phx__route_dest(r, node_of(3)), node_of(2))->want == 9, "9 is wanted");
+    down(2);
+    ok(r->lapsed == 1, "one link is lost");
+    up(2);
+    ok(phx__route_table_advertised(phx__route_dest(r, node_of(3)), node_of(2))->want == 0 && r->lapsed == 0,
+       "and there is another");
+    end();
+}
+
+/* ---- Beats */
+
+static void disagree(uint32_t rank)
+{
+    static uint64_t other;
+    struct phx__beat b = { .around = r->neighbourhood };
+
+    b.digest = r->digest ^ ++other;
+    phx__route_beat(r, node_of(rank), &b, 0, world.now);
+}
+
+static void test_summaries(void)
+{
+    /* Goal: neighbours that go on disagreeing exchange summaries 10 s apart, then 20, up to 5 minutes. */
+    static const unsigned seconds[] = { 10, 20, 40, 80, 160, 300, 300 };
+    unsigned i, s = 0;
+
+    begin();
+    up(1);
+    host_flush(h);
+    wait(3 * PHX__SECOND);
+    hear();
+    for (i = 0; i < 2; i++) {
+        disagree(1);
+        wait(PHX__SECOND);
+    }
+    hear();
+    check(said[NOTE_SUMMARY] == 1, "the first at the second beat");
+    for (i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        for (s = 1; s < 1000; s++) {
+            disagree(1);
+            hear();
+            if (said[NOTE_SUMMARY] > 0)
+                break;
+            wait(PHX__SECOND);
+        }
+        ok(s == seconds[i] || s == seconds[i] + 1, "the next %u s later", s);
+        wait(PHX__SECOND);
+    }
+    end();
+}
+
+static void test_held(void)
+{
+    /* Goal: entries that were held back until a neighbour's neighbours are known are looked at then. */
+    struct phx__beat b = { .around_count = 1 };
+
+    begin();
+    up(1);
+    host_flush(h);
+    r->pace.look = 0;
+    b.digest = r->digest;
+    b.around = r->neighbourhood;
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
+    ok(!r->pace.look && !phx__route_nbr(r, node_of(1))->dirty, "none was held back");
+    phx__route_nbr(r, node_of(1))->held = 1;
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
+    ok(r->pace.look && phx__route_nbr(r, node_of(1))->dirty, "some were");
+    ok(!phx__route_nbr(r, node_of(1))->held, "and are not any more");
+    end();
+}
+
+static void test_gap(void)
+{
+    /* Goal: what is known of losses is given back when a neighbour has seen them all. */
+    struct phx__beat b = { .around_count = 2 };
+
+    begin();
+    up(1);
+    up(2);
+    host_flush(h);
+    b.digest = r->digest;
+    b.around = r->neighbourhood;
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
+    down(2);
+    ok(phx__route_nbr(r, node_of(1))->gap.count == 1, "we have lost one");
+    b.around = r->neighbourhood;
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
+    ok(phx__route_nbr(r, node_of(1))->gap.count == 0 && phx__route_nbr(r, node_of(1))->gap.at == NULL,
+       "it has, too, and nothing is kept");
+    end();
+}
+
+/* ---- Quiet, and what is forgotten */
+
+static void test_quiet(void)
+{
+    /* Goal: the table is quiet a second after a change, and 20 ms later for each node beyond 64. Method: that
+     * they are known is only said. */
+    begin();
+    up(1);
+    r->known = 64;
+    ok(phx__route_quiet_at(r) == r->moved + PHX__SECOND, "64 nodes");
+    r->known = 65;
+    ok(phx__route_quiet_at(r) == r->moved + PHX__SECOND + 20 * PHX__MS, "65 nodes");
+    end();
+}
+
+static void test_far(void)
+{
+    /* Goal: an offer of the longest distance that can be said makes no route, also when routes are shared. */
+    begin();
+    up(1);
+    check(tell_as(1, 3, 0, PHX__UNREACHABLE - 1, 1, 1) == 0, "254 hops, at number 0");
+    host_flush(h);
+    wait(3 * PHX__SECOND);
+    ok(phx__route_next(r, node_of(3)) == PHX__NONE, "no route");
+    end();
+}
+
+static void pass_on(void)
+{
+    host_flush(h);
+    while (is_listed(3))
+        continue;
+}
+
+static void test_forget(void)
+{
+    /* Goal: a destination is forgotten when a day has passed since it was lost, nobody offers it, and all
+     * know that; looked for once a minute. */
+    struct phx__beat b = { .around_count = 2 };
+    struct phx__advertised told;
+    uint64_t next;
+    uint32_t v, node;
+
+    begin();
+    up(1);
+    up(2);
+    for (v = 3; v < 12; v++)
+        tell(1, v, 2, 1);
+    b.digest = r->digest;
+    b.around = phx__id_hash(&h->ids.at[node_of(2)]) ^ phx__id_hash(&h->ids.at[0]);
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
+    pass_on();
+    wait(3 * PHX__SECOND);
+    node = node_of(3);
+    ok(!phx__route_is_forgettable(r, node) && !phx__route_is_forgettable(r, node_of(1))
+           && !phx__route_is_forgettable(r, PHX__SELF), "not what is reachable");
+    tell(1, 3, 2, PHX__UNREACHABLE);
+    ok(!phx__route_is_forgettable(r, node), "nor what is to be told");
+    pass_on();
+    ok(phx__route_is_forgettable(r, node), "then it may be");
+    told = *phx__route_table_advertised(phx__route_dest(r, node), node_of(2));
+    told.hops = 2;
+    check(phx__route_table_advertise(&r->table, &r->table.at[node], node_of(2), &told) == 0, "as if");
+    ok(!phx__route_is_forgettable(r, node), "but not what a neighbour has not been told");
+    told.hops = PHX__UNREACHABLE;
+    check(phx__route_table_advertise(&r->table, &r->table.at[node], node_of(2), &told) == 0, "told");
+    wait(3600 * PHX__SECOND);
+    next = phx__timer_next(&h->timers);
+    wait(next - world.now);
+    ok(phx__timer_next(&h->timers) == next + 60 * PHX__SECOND, "it is looked for every minute");
+    wait(82000 * PHX__SECOND);
+    v = r->known;
+    ok(phx__route_dest(r, node) != NULL, "not before a day is over");
+    wait(870 * PHX__SECOND);
+    ok(phx__route_dest(r, node) == NULL && r->known == v - 1, "and is forgotten");
+    r->delegate = node;
+    phx__route_fit(r, h->ids.size);
+    ok(r->delegate == PHX__NONE && r->delegate_known == 0, "nobody delegates to it");
+    end();
+}
+
+static void test_fit(void)
+{
+    /* Goal: what many nodes needed is given back when they are forgotten. */
+    begin();
+    check(phx__route_table_make(&r->table, 999) != NULL && r->table.capacity >= 1000, "a thousand");
+    phx__route_fit(r, 10);
+    ok(r->table.capacity == 10, "ten: %u", (unsigned)r->table.capacity);
+    end();
+}
+
+static void test_runs(void)
+{
+    /* Goal: the list of what was advertised shrinks when much less is in it, and without memory stays. */
+    struct phx__route_table t;
+    struct phx__advertised word;
+    struct phx__dest *d;
+    struct phx__mem *mem;
+    uint32_t i, had;
+    long calls;
+
+    begin();
+    mem = &h->mem;
+    memset(&t, 0, sizeof t);
+    memset(&word, 0, sizeof word);
+    t.mem = mem;
+    d = phx__route_table_make(&t, 0);
+    check(d != NULL, "a destination");
+    for (i = 0; i < 100; i++) {
+        word.seq = i; /* all different, so each is a run */
+        check(phx__route_table_advertise(&t, d, i + 1, &word) == 0, "told");
+    }
+    had = d->advertised->capacity;
+    check(had >= 100, "a hundred");
+    calls = h->heap.calls;
+    word.want = 7;
+    check(phx__route_table_advertise(&t, d, 50, &word) == 0, "another word");
+    ok(h->heap.calls == calls, "where there is room, no memory is asked for");
+    word.want = 0;
+    h->heap.fail_from = h->heap.calls + 1;
+    for (i = 99; i >= 20; i--)
+        check(phx__route_table_advertise(&t, d, i + 1, NULL) == 0, "forgotten without memory");
+    ok(d->advertised->count == 20 && d->advertised->capacity == had, "it stays as large");
+    word.seq = 1000;
+    for (i = 20; i < had; i++, word.seq++)
+        check(phx__route_table_advertise(&t, d, i + 1, &word) == 0, "there is room for all");
+    ok(phx__route_table_advertise(&t, d, i + 1, &word) == PHX_ENOMEM, "but for one more");
+    h->heap.fail_from = 0;
+    for (i = had - 1; i >= 20; i--)
+        check(phx__route_table_advertise(&t, d, i + 1, NULL) == 0, "forgotten");
+    ok(d->advertised->capacity < had / 2, "then it is smaller: %u", (unsigned)d->advertised->capacity);
+    phx__route_table_free(&t);
+    end();
+}
+
+static void test_one_run(void)
+{
+    /* Goal: what was advertised to neighbours in a row is one entry if all of it is the same. */
+    struct phx__route_table t;
+    struct phx__advertised word;
+    struct phx__dest *d;
+    uint32_t i;
+
+    begin();
+    memset(&t, 0, sizeof t);
+    memset(&word, 0, sizeof word);
+    t.mem = &h->mem;
+    d = phx__route_table_make(&t, 0);
+    word.seq = 5;
+    for (i = 1; i < 9; i++)
+        check(phx__route_table_advertise(&t, d, i, &word) == 0, "told");
+    ok(d->advertised->count == 1, "one for eight");
+    word.want = 9;
+    check(phx__route_table_advertise(&t, d, 4, &word) == 0, "one wants more");
+    ok(d->advertised->count == 3 && phx__route_table_advertised(d, 4)->want == 9
+           && phx__route_table_advertised(d, 5)->want == 0, "three");
+    word.want = 0;
+    check(phx__route_table_advertise(&t, d, 4, &word) == 0, "no more");
+    ok(d->advertised->count == 1, "one again");
+    phx__route_table_free(&t);
+    end();
+}
+
+static void test_grown(void)
+{
+    /* Goal: that a neighbourhood grew is no news for a flush. */
+    begin();
+    up(1);
+    host_flush(h);
+    host_beat((phx *)h, node_of(1), 0);
+    wait(PHX__SECOND / 2);
+    hear();
+    up(2);
+    host_flush(h);
+    hear();
+    ok(said[NOTE_BEAT] == 0, "no beat");
+    down(2);
+    host_flush(h);
+    end();
+}
+
+static void test_record(void)
+{
+    /* Goal: a record of a request that takes another's place has nothing of it. */
+    struct phx__ask *a;
+
+    begin();
+    up(1);
+    tell(1, 2, 2, 1);
+    a = phx__route_table_ask(&r->table, node_of(2));
+    check(a != NULL, "a record");
+    a->asks = 200;
+    a->passed_at = a->at = 7;
+    a->passed_seq = 9;
+    phx__route_table_unask(&r->table, a);
+    a = phx__route_table_ask(&r->table, node_of(1));
+    ok(a != NULL && a->asks == 0 && a->passed_at == 0 && a->passed_seq == 0, "a new one");
+    ok(a->at == UINT64_MAX, "that asks for nothing");
+    end();
+}
+
+int main(void)
+{
+    test_counts();
+    test_looks();
+    test_self();
+    test_cards();
+    test_asks();
+    test_two_asks();
+    test_relinked();
+    test_summaries();
+    test_held();
+    test_gap();
+    test_quiet();
+    test_far();
+    test_forget();
+    test_fit();
+    test_runs();
+    test_one_run();
+    test_grown();
+    test_record();
+    return test_end();
+}
