@@ -39,7 +39,9 @@
 #endif
 
 /* Functions of starts, ends and questions: the compiler makes them small and not fast. */
-#ifdef __GNUC__
+#ifdef __clang__
+#define PHX__COLD __attribute__((cold, minsize))
+#elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
 #else
 #define PHX__COLD
@@ -144,6 +146,7 @@ struct phx__mem {
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
+    uint64_t told;  /* callbacks of the host so far: all that call it have this struct */
     uint64_t looks; /* entries of tables visited, for phx_stats: all rooms have this struct */
 };
 
@@ -1271,6 +1274,7 @@ struct phx__link_in {
 struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
+    uint8_t large;       /* its message did not fit into the scratch, nor may the next one */
     uint32_t from;       /* the node whose messages for us came last */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
@@ -1432,6 +1436,8 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 /* ---- place.c: large fragments that are read straight into the message they belong to */
 
 #define PHX__LINK_PLACE_MOST 15u /* fragments guessed by one read, which then brings a megabyte */
+/* Read behind the end of a large message, and first after one: some small frames, little of a large one. */
+#define PHX__LINK_PLACE_TAIL 4096u
 
 /* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
 PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
@@ -1518,6 +1524,7 @@ PHX_PRIVATE int phx__route_gap_explains(const struct phx__route_gap *g, const st
 #ifndef PHX_ROUTE_TABLE_H
 #define PHX_ROUTE_TABLE_H
 /* include "base/id.h" */
+/* include "wire/route.h" */
 
 /* A neighbour's last entry for a destination. Kept only while the neighbour offers a route. */
 struct phx__offer {
@@ -1645,6 +1652,8 @@ PHX_PRIVATE void phx__route_table_unask(struct phx__route_table *t, struct phx__
 PHX_PRIVATE int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const uint8_t *card,
                                       uint32_t size, uint32_t version);
 PHX_PRIVATE void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d);
+/* Does its card say goodbye? All its neighbours have heard so from itself. */
+PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 
 #endif
 
@@ -1716,6 +1725,8 @@ struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t shrunk;       /* neighbours lost since the last flush */
+    int news;              /* more than ways that are merely shorter waits */
+    uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
     uint32_t tell_timer, chore_timer;
@@ -1871,6 +1882,8 @@ struct phx__names_index {
     const struct phx__ids *ids;
     struct phx__names_segment *at; /* sorted, disjoint; neighbours of one owner are merged */
     uint32_t count, capacity;
+    struct phx__names_segment *recent; /* what changed since it was built, and counts before it */
+    uint32_t recent_count, recent_capacity;
     uint32_t cost; /* of the last build, as to pass so many claims in a row; or a bound */
 };
 
@@ -1882,6 +1895,13 @@ PHX_PRIVATE int phx__names_index_beats(const struct phx__ids *ids, uint64_t epoc
 /* Builds it anew from the claims of all nodes that have failed (dead 1), or of all others (0). PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of,
                                        uint32_t nodes, uint32_t dead);
+PHX_PRIVATE void phx__names_index_free(struct phx__names_index *x);
+/* These names are that node's from now on. 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__names_index_put(struct phx__names_index *x, const struct phx_range *names,
+                                     uint32_t owner);
+/* The owner or PHX__NONE, and the widest range around the name with this answer. */
+PHX_PRIVATE uint32_t phx__names_index_look(const struct phx__names_index *x, uint64_t name,
+                                           struct phx_range *around);
 
 #endif
 
@@ -1904,14 +1924,22 @@ struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
 };
+#define PHX__NAMES_GROWN 8u
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
     struct phx__names_of *of; /* by node; PHX__SELF is this node's own */
     uint32_t capacity;
+    struct phx__names_of *pages; /* the rest of this node's own, until phx__names_join_pages */
+    uint32_t page_count, page_capacity, paged; /* paged: claims there */
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
+    struct {
+        uint32_t node;
+        struct phx_range names;
+    } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
+    uint32_t grown_count;      /* one more than there is room for: the index is built anew */
     uint64_t dead_version; /* grows with each change of a claim of the failed */
     struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
@@ -1919,6 +1947,7 @@ struct phx__names {
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
     int keep;           /* own claims keep their epochs */
+    int flat;           /* no pages: questions of the host, which are in no record, would join them */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1926,6 +1955,8 @@ PHX_PRIVATE void phx__names_free(struct phx__names *n);
 /* Own claims: 1 if anything changed (a new card is due), 0 if not, or an error, and nothing changed. */
 PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last);
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
+/* Puts all own claims into of[PHX__SELF]. */
+PHX_PRIVATE void phx__names_join_pages(struct phx__names *n);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
@@ -1942,7 +1973,7 @@ PHX_PRIVATE void phx__names_forget(struct phx__names *n, uint32_t node);
 PHX_PRIVATE uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around,
                                       int *error);
 /* What the epoch of a claim to first..last made now would be above, as far as this node's own go. */
-PHX_PRIVATE uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last);
+PHX_PRIVATE uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last);
 /* The first part of *range that `node` holds by a claim of at most this epoch: 1 and *out, 0, PHX_ENOMEM. */
 PHX_PRIVATE int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                                 uint64_t epoch, struct phx_range *out);
@@ -2226,10 +2257,6 @@ PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct ph
 #ifndef PHX_DIAL_START_H
 #define PHX_DIAL_START_H
 /* include "dial/slot.h" */
-/* include "base/rnd.h" */
-
-/* How often at most a first dial is left to the other side beyond its time. */
-#define PHX__DIAL_START_PATIENCE 10u
 
 struct phx__dial_start {
     uint32_t above;     /* a start is paced above this many known nodes; 0: never */
@@ -2237,28 +2264,16 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t asked_at;  /* when somebody was last asked whether that was all */
-    uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at; /* when a link last came up */
     uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
-PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
-                                            struct phx__rnd *rnd);
-/* Links are still coming: it is too soon for a first dial in place of the other side. */
-PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
 PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
                                              const struct phx__dial_slots *slots, uint32_t known, int busy,
                                              uint64_t now);
-/* 1 if it is time to ask whether that was all the news: the caller does. */
-PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* The node that was asked knows no more: 1 if that is news. */
-PHX_PRIVATE int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now);
 /* A link came this long after its dial. most: of the window. */
 PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 
@@ -2285,7 +2300,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
-    uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
+    uint8_t fresh;                 /* not dialled yet */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */
@@ -2381,8 +2396,6 @@ struct phx__dial_ops {
     int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
     void (*abandon)(phx *ctx, uint32_t slot);
-    /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
-    void (*ask)(phx *ctx);
     /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
     int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
@@ -2436,8 +2449,6 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* The node that was asked knows no more than this node does. */
-PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
@@ -2655,7 +2666,7 @@ PHX_PRIVATE struct phx__message phx__post_flow_message_alone(const struct phx__m
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
 /* Where the last message begins; count > 0. */
 PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
-/* Drops records index and above, from the end. */
+/* Drops records index and above, from the end. If one of them was emitted the flow must begin anew. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
 /* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
  * PHX_ENOMEM. */
@@ -2903,6 +2914,8 @@ struct phx__post_ops {
     int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
     /* The first part of the range that the node has: 1 and *out, 0, or PHX_ENOMEM. */
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
+    /* A message waits because nobody holds its name. */
+    void (*unheld)(phx *ctx, uint64_t name);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -3030,6 +3043,7 @@ struct phx__post_recv {
     uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
     uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
     size_t bytes;    /* memory for messages of which all is not here yet */
+    uint64_t look_at; /* when those that stand still may give way again */
     struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
     int unseen;           /* set by ops.message: nobody was shown the message */
     int stopped;          /* the last frame was taken in part, or not at all: it is to come again */
@@ -3288,7 +3302,7 @@ PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
- * != 1). Never calls an op but `owner`, `next` and `wants`. */
+ * != 1). Never calls an op but `owner`, `next`, `wants` and `unheld`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m);
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p);
@@ -3725,7 +3739,7 @@ struct phx__news {
     int owner_late;         /* an owner could not be looked up for lack of memory */
     int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
-    uint32_t told_by;       /* the neighbour that told of the last new node */
+    uint64_t unheld[64];    /* names + 1 of which the log has said that nobody holds them */
 };
 
 /* phx_close: see step_leave. */
@@ -3735,12 +3749,14 @@ struct phx__leave {
     uint32_t timer;
 };
 
+#define PHX__LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
 /* Lines that the host has not been given yet, each behind its level and with its NUL. */
 struct phx__log {
     char lines[4096];
     size_t used;
-    uint64_t since;          /* when the second began in which ... */
-    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+    uint64_t over[PHX__LOG_SECOND], shut; /* a second after each of the last lines, a ring; none before */
+    uint32_t next, omitted; /* place in the ring; lines left out since that was told last */
 };
 
 struct phx__step {
@@ -3749,19 +3765,31 @@ struct phx__step {
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
+    uint64_t deadline; /* watched: as of the end of the last step; a call may make it earlier */
+    int watched;    /* the host has asked for phx_fd */
+    int woken;      /* a call outside a step has made it readable, and no step has looked since */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
     /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
+    uint32_t told;    /* on_node so far, ever */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
+};
+
+/* Copies of what cfg points to. */
+struct phx__own {
+    struct phx_os world;
+    struct phx_alloc alloc;     /* below that of the recorder */
+    int64_t allocations;        /* since its last note */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 };
 
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
-    struct phx_os os;
+    struct phx_os os; /* the recorder's, if there is one; else own.world */
     struct phx__ids ids;
     struct phx__timers timers;
     struct phx__rnd rnd;
@@ -3782,7 +3810,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
+    struct phx__own own;
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
@@ -3831,6 +3859,57 @@ PHX_PRIVATE void phx__node_step_let_go(phx *p);
 
 #endif
 
+/* ======== src/node/record.h ======== */
+/* record.h - every input of a node as bytes, for test/sim/replay to run the same node again. */
+#ifdef PHX_LINES
+#line 1 "src/node/record.h"
+#endif
+#ifndef PHX_NODE_RECORD_H
+#define PHX_NODE_RECORD_H
+/* include "node/state.h" */
+
+/* A record is a sequence of notes: a struct phx__note each and its bytes, as they are in memory. */
+enum phx__note_kind {
+    PHX__NOTE_NEW = 1,   /* now_us; struct phx_config. Behind it its texts and its id, those that there are */
+    PHX__NOTE_TEXT,
+    PHX__NOTE_WORLD,     /* what fd said; the handle of wake, and whether there is recvv: two int */
+    PHX__NOTE_NO_MEMORY, /* the allocation that has so many behind the last note failed */
+    /* What the world said: an error, or a count, or the handle that it made; and what it filled in. */
+    PHX__NOTE_LISTEN, PHX__NOTE_ACCEPT, PHX__NOTE_DIAL, PHX__NOTE_FINISH, PHX__NOTE_LOCAL, PHX__NOTE_SEND,
+    PHX__NOTE_RECV, PHX__NOTE_CLOSE, PHX__NOTE_WATCH, PHX__NOTE_WAIT, PHX__NOTE_RANDOM, PHX__NOTE_RESOLVE,
+    PHX__NOTE_RECVV, PHX__NOTE_NOW, PHX__NOTE_FIT, PHX__NOTE_NEAR, PHX__NOTE_OWN,
+    PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
+    PHX__NOTE_IOV, /* of the note before: iov_base and the bytes there; or it was NULL, and -iov_len */
+    /* The host's calls: a number of their arguments, and a struct or text. */
+    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN, PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
+    PHX__NOTE_CANCEL, PHX__NOTE_RECLAIM, PHX__NOTE_ASSUME, PHX__NOTE_RELEASE, PHX__NOTE_HAND,
+    PHX__NOTE_OWNER, PHX__NOTE_BROKEN, PHX__NOTE_BIND, PHX__NOTE_ADVERTISE, PHX__NOTE_JOIN,
+    PHX__NOTE_UNJOIN, PHX__NOTE_ADOPT, PHX__NOTE_KEYS, PHX__NOTE_DETECTOR, PHX__NOTE_BUSY, PHX__NOTE_FAIL,
+    PHX__NOTE_TRACE, PHX__NOTE_FD, PHX__NOTE_LEAVE, PHX__NOTE_FREE,
+    PHX__NOTE_INSIDE = 0x100 /* added: the call was made in a callback, behind so many callbacks */
+};
+
+struct phx__note {
+    uint32_t kind, size; /* size: of the bytes behind it */
+    int64_t value;
+    uint64_t told;  /* callbacks before it */
+    uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag */
+    uint64_t state; /* changes with most of what a node does: it shows where another run differs */
+};
+
+/* A note, if there is a record; returns value. */
+PHX_PRIVATE int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size);
+/* What the world says that struct phx_os has no words for, noted: see os/os.h. */
+PHX_PRIVATE int phx__node_record_adopt(phx *p, int fd);
+PHX_PRIVATE int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle);
+PHX_PRIVATE int phx__node_record_is_own(phx *p, const struct phx_address *a);
+PHX_PRIVATE void phx__node_record_send(phx *p, const struct phx_outgoing *m);
+PHX_PRIVATE void phx__node_record_cast(phx *p, const struct phx_cast *c);
+/* From here on what the node asks of its world and of memory is recorded. */
+PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
+
+#endif
+
 /* ======== src/node/base.h ======== */
 /* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifdef PHX_LINES
@@ -3838,7 +3917,7 @@ PHX_PRIVATE void phx__node_step_let_go(phx *p);
 #endif
 #ifndef PHX_NODE_BASE_H
 #define PHX_NODE_BASE_H
-/* include "node/state.h" */
+/* include "node/record.h" */
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -3854,6 +3933,8 @@ PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
+/* What lines for people call a node: its label if that is known, or its id; "?" if it is PHX__NONE. */
+PHX_PRIVATE const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT]);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -3867,7 +3948,8 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
-PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
+#define PHX__USER(p) ((p)->mem.told++, (p)->cfg.user) /* for one callback, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
@@ -5095,6 +5177,7 @@ void phx__buf_block_retire(struct phx__block *b)
     if (release == NULL)
         return;
     b->release = buf_released; /* still tells a wrapped block from one of our own */
+    b->mem->told++;
     release(b->data, b->capacity, b->arg);
 }
 
@@ -5113,6 +5196,7 @@ void phx__buf_block_drop(struct phx__block *b)
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
         phx__mem_put(last.mem, b, sizeof *b);
+        last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
 }
@@ -5573,16 +5657,11 @@ static void addr_put_text(struct phx__writer *w, const char *s)
     phx__buf_put_bytes(w, s, strlen(s));
 }
 
-PHX__COLD static void addr_put_port(struct phx__writer *w, unsigned port)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned n)
 {
-    char text[8]; /* 65535 has five digits, which come lowest first */
-    size_t at = sizeof text;
-
-    do {
-        text[--at] = (char)('0' + port % 10);
-        port /= 10;
-    } while (port > 0);
-    phx__buf_put_bytes(w, text + at, sizeof text - at);
+    if (n > 9)
+        addr_put_number(w, n / 10);
+    phx__buf_put_u8(w, (uint8_t)('0' + n % 10));
 }
 
 PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_address *a)
@@ -5614,7 +5693,7 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     case PHX_IPV6:
         addr_put_text(&w, address->tls ? "tls://" : "tcp://");
         addr_put_ip(&w, address);
-        addr_put_port(&w, address->port);
+        addr_put_number(&w, address->port);
         break;
     default:
         addr_put_text(&w, "none");
@@ -7180,10 +7259,10 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
- * quarters are free again, so with the system's default of half as much the reader mostly finds nothing while
- * the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208 KiB by
- * default. */
-#define OS_UNIX_BUFFER (256 << 10)
+ * quarters are free again, so with the system's default the reader mostly finds nothing while the writer
+ * wakes up: a tenth less throughput. Hosts that come by once per time step move no more than this in one.
+ * Linux doubles it, to the 4 MiB that TCP gets there, and cuts it to wmem_max before: 208 KiB by default. */
+#define OS_UNIX_BUFFER (2 << 20)
 
 /* A socket born so needs no three calls of fcntl, and no child of another thread can inherit it. */
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)
@@ -9552,26 +9631,20 @@ PHX__COLD int phx__link_hello_begin(struct phx__link_set *s, struct phx__link *l
  *
  * How many fragments a read guesses is learnt: a right guess doubles it, plus one, a wrong one sets it to
  * none. So a link on which two large messages alternate is read as any other, and one with an ack now and
- * then loses little. After none, what came shows whether a guess would have been right.
+ * then loses little. After none, what came shows whether a guess would have been right. The front of the
+ * first fragment is copied; so after a large message little is read at first: the next may be large, too.
  *
- * Measured 2026-11 on loopback, both ends' CPU for 1 GB in messages of 1 MiB (medians of 21 interleaved
- * rounds, others on the machine): copy from a scratch of 256 KiB 394 ms, of 1 MiB 363; in place with reads up
- * to 256 KiB 379, 512 KiB 348, 1 MiB 295. Larger fragments, each read exactly, need no guesses, but with 256
- * KiB 4.8 reads for 1 MB and with 512 KiB 2.9, where guesses need 1.0; streams of 1 MiB lost 3 %.
+ * Measured on loopback, both ends' CPU for 1 GB in messages of 1 MiB: copied 394 ms, in place with reads up
+ * to 256 KiB 379, 1 MiB 295. Larger fragments, each read exactly, need no guesses, but 3 to 5 reads for 1 MB.
  *
  * Two links may bring the same fragment, so a place can be overtaken (see struct phx__place). It is never
- * written to again then, because the buffer may be the application's, which may have it back. What still
- * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
- * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
- * what is there. */
+ * written to again then: the buffer may be the application's again. What still comes of the payload is thrown
+ * away; if it is no duplicate, its flow sends it again. While one link has an open place no other guesses at
+ * that fragment (phx__post_recv_ahead): a wrong guess would spoil what is there. */
 /* include "link/state.h" */
 
-/* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
- * reading goes on in place after them. */
+/* Frames of this size get a place, however little of them is missing: reading goes on in place after them. */
 #define PLACE_LEAST 16384u
-/* What is read behind the end of a message: a few small frames, but little of a large one, since that is
- * copied. */
-#define PLACE_TAIL 4096u
 
 /* ---- One read for the rest of a payload and for what probably follows */
 
@@ -9607,7 +9680,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PHX__LINK_PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -9652,6 +9725,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     place.got = size - head < place.size ? size - head : place.size;
     memcpy(place.block->data + place.at, p + head, place.got);
     l->place.open = place;
+    l->place.large = place.block->capacity > s->scratch_size;
     return 1;
 }
 
@@ -9733,6 +9807,8 @@ static const struct iovec *place_guessed(struct phx__link_set *s, struct phx__li
         }
         *n = place_fill(s, l, *n - PHX__DATA_HEAD);
     }
+    if (at == end && r->guesses > 0 && r->guesses == l->place.guess && l->place.guess < PHX__LINK_PLACE_MOST)
+        l->place.guess = 2 * l->place.guess + 1;
     return at;
 }
 
@@ -9970,14 +10046,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price;
 
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
-        price = link_price(s, l);
-        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
-        room = room < most ? room : most;
-    }
-    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+    most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
+    if (l->place.large && kept == 0)
+        most = PHX__LINK_PLACE_TAIL;
+    else if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0))
+        most = PHX__MIN(most, LINK_REST_READ / (size_t)PHX__MIN(link_price(s, l), 16u));
+    return PHX__MIN(room, most);
 }
 
 /* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with the
@@ -9990,8 +10065,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     long n;
     int err;
 
-    room = PHX__MIN(room, left);
-    room = PHX__MIN(room, most);
+    room = PHX__MIN(room, PHX__MIN(left, most));
     if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
@@ -10083,6 +10157,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         memcpy(s->scratch, l->in.stash, kept);
     if (l->secure)
         return link_read_tls(s, l, kept);
+    if (l->in.more)
+        l->place.large = 0; /* so much came that is small: read as usual */
     n = phx__link_place_recv(s, l, s->scratch + kept, link_room(s, l));
     return n <= 0 ? (int)n : link_frames(s, l, s->scratch, kept + (size_t)n);
 }
@@ -10578,6 +10654,11 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
     d->card_own = 0;
 }
 
+int phx__route_table_has_left(const struct phx__dest *d)
+{
+    return d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+}
+
 /* ======== src/route/route.c ======== */
 /* route.c - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
@@ -10702,6 +10783,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
 static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
+    r->pace.news = 1;
     r->table.at[node].flags |= PHX__DEST_LOSS;
 }
 
@@ -10748,6 +10830,7 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
     r->pace.urgent |= !is || hops > d->hops;
+    r->pace.news |= !was || hops >= d->hops || seq != d->seq;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -10858,7 +10941,8 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     other = route_best(r, node, 0);
-    need = best == NULL ? lost || other != NULL || asked : other != NULL && other->hops + 1 < d->hops;
+    need = best == NULL ? (lost && !phx__route_table_has_left(d)) || other != NULL || asked
+                        : other != NULL && other->hops + 1 < d->hops;
     if (!need && a != NULL)
         route_ask_end(r, a, now);
     else if (need && !asked)
@@ -10971,6 +11055,7 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, c
             return PHX_ENOMEM;
         route_changed(r, node);
         route_touch(r, node, now);
+        r->pace.news = 1;
     }
     if (nbr == node && !d->card_own) {
         d->card_own = 1; /* a goodbye counts now */
@@ -10991,7 +11076,7 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
 }
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
@@ -11007,7 +11092,7 @@ static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uin
         && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
         n->neighbourhood = 0; /* not known until its next beat */
     n->dirty = k->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
@@ -11017,7 +11102,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
     uint64_t checks = 0;
 
     n->dirty = 2;
-    r->pace.look = 1;
+    r->pace.look = r->pace.news = 1;
     r->mem->looks += r->table.capacity;
     for (uint32_t v = 1; v < r->table.capacity; v++) {
         if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
@@ -11191,7 +11276,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
-        r->pace.look = 1;
+        r->pace.look = r->pace.news = 1;
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
@@ -11300,10 +11385,11 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    r->pace.shrunk--;
     for (uint32_t i = 0; i < r->lost.count; i++)
-        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr]))
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr])) {
             r->lost.at[i--] = r->lost.at[--r->lost.count];
+            r->pace.shrunk--;
+        }
     return 0;
 }
 
@@ -11311,7 +11397,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    int relinked;
+    int relinked, left;
 
     if (r->nbr_count == PHX__TABLE_FAR)
         return PHX_ELIMIT;
@@ -11319,6 +11405,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
         return PHX_ENOMEM;
     d = &r->table.at[nbr];
+    left = phx__route_table_has_left(d); /* its neighbours have dropped it, and do not say so at once */
     /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
@@ -11326,7 +11413,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
+            r->nbrs[i].neighbourhood = 0; /* not known until its next beat */
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -11334,6 +11422,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     r->pace.look = n->dirty = 1;
+    r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
     return route_hello(r, nbr, h, now);
 }
@@ -11342,10 +11431,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
+    int left;
 
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
+    left = d->card_own && phx__route_table_has_left(d);
     phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
@@ -11353,7 +11444,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
-    r->pace.shrunk++;
+    r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
     r->mem->looks += r->nbr_count + r->table.capacity;
@@ -11361,7 +11452,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+    if (!left
+        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
         r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
@@ -11429,7 +11521,9 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->neighbourhood_told != r->neighbourhood || n->disagreed == 1)
+        uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
+        int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
+        if ((news != 0 && !waits) || n->disagreed == 1)
             r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
         if (n->disagreed == 1)
             n->disagreed = 2;
@@ -11588,13 +11682,16 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 /* include "route/route.h" */
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
- * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. */
+ * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
+/* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
+#define ADVERT_CARD_SMALL 4096u
 
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
@@ -11723,12 +11820,15 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
-static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count)
+static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *count, size_t room)
 {
     struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j);
-    const struct phx__advertised word = { d->seq, d->card_version, 0, d->hops, 0 };
-    int with_card = t == NULL || d->card_version > t->card || t->asked;
+    int large = d->hops == PHX__UNREACHABLE && d->card != NULL
+                && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
+    int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
+    const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -11736,7 +11836,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = d->card_version };
+                              .hops = d->hops, .card_version = card };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -11858,8 +11958,8 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
             failed = 1;
             continue;
         }
+        failed |= advert_put(r, v, n->node, put, *room) != 0;
         *room -= size < *room ? size : *room;
-        failed |= advert_put(r, v, n->node, put) != 0;
     }
     return failed;
 }
@@ -11916,11 +12016,13 @@ static void advert_update_all(struct phx__route *r)
     uint32_t i, urgent = advert_sort_dirty(r);
 
     r->pace.look = r->pace.urgent = 0;
+    r->pace.since = 0;
     r->mem->looks += r->nbr_count;
     for (i = 0; i < r->nbr_count; i++) {
         advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
+    r->pace.news = r->pace.look;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
@@ -11951,13 +12053,15 @@ static void advert_beat_shrunk(struct phx__route *r)
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap;
+    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
+    pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    if (!pace->urgent && now < pace->told_at + gap) {
-        phx__timer_set(r->timers, pace->tell_timer, pace->told_at + gap);
+    at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    if (!pace->urgent && now < at) {
+        phx__timer_set(r->timers, pace->tell_timer, at);
         return;
     }
     phx__timer_stop(r->timers, pace->tell_timer);
@@ -12694,8 +12798,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
 /* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
  * one binary search and the segment is the widest range with that answer.
  *
- * The index is built anew at the first lookup after a change and not before: a node that joins hears a
- * thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000.
+ * The index is brought up to date at the first lookup after a change and not before: a node that joins hears
+ * a thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000. So
+ * a few new claims go to a second list of segments, which counts before the first until the next build.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
@@ -12839,7 +12944,7 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
     struct index_item item;
     uint64_t from = 0;
 
-    x->count = x->cost = 0;
+    x->count = x->recent_count = x->cost = 0;
     while (waiting->count > 0) {
         x->cost += x->cost < INDEX_COST_MOST ? INDEX_COST : 0;
         item = waiting->item[0];
@@ -12872,6 +12977,76 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     phx__mem_put(x->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
     phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;
+}
+
+void phx__names_index_free(struct phx__names_index *x)
+{
+    phx__mem_put(x->mem, x->at, x->capacity * sizeof *x->at);
+    phx__mem_put(x->mem, x->recent, x->recent_capacity * sizeof *x->recent);
+}
+
+PHX__COLD int phx__names_index_put(struct phx__names_index *x, const struct phx_range *names, uint32_t owner)
+{
+    struct phx__names_segment piece[3], *at;
+    uint32_t i, end, n = 0;
+
+    if (phx__mem_grow(x->mem, &x->recent, &x->recent_capacity, x->recent_count + 2, sizeof *at) != 0)
+        return PHX_ENOMEM;
+    at = x->recent;
+    i = end = phx__names_index_find(at, sizeof *at, x->recent_count, names->first);
+    while (end < x->recent_count && at[end].first <= names->last)
+        end++;
+    if (end > i && at[i].first < names->first)
+        piece[n++] = (struct phx__names_segment){ at[i].first, names->first - 1, at[i].owner };
+    piece[n++] = (struct phx__names_segment){ names->first, names->last, owner };
+    if (end > i && at[end - 1].last > names->last)
+        piece[n++] = (struct phx__names_segment){ names->last + 1, at[end - 1].last, at[end - 1].owner };
+    memmove(at + i + n, at + end, (x->recent_count - end) * sizeof *at);
+    memcpy(at + i, piece, n * sizeof *at);
+    x->recent_count += n - (end - i);
+    return 0;
+}
+
+/* In one list: the segment with this name, or what is between two. */
+static uint32_t index_look_in(const struct phx__names_segment *at, uint32_t count, uint64_t name,
+                              struct phx_range *around)
+{
+    uint32_t i = phx__names_index_find(at, sizeof *at, count, name);
+
+    if (i < count && at[i].first <= name) {
+        *around = (struct phx_range){ at[i].first, at[i].last };
+        return at[i].owner;
+    }
+    *around = (struct phx_range){ i > 0 ? at[i - 1].last + 1 : 0, i < count ? at[i].first - 1 : UINT64_MAX };
+    return PHX__NONE;
+}
+
+static uint32_t index_look_both(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t owner = index_look_in(x->recent, x->recent_count, name, around);
+    struct phx_range below;
+
+    if (owner == PHX__NONE) {
+        owner = index_look_in(x->at, x->count, name, &below);
+        around->first = PHX__MAX(around->first, below.first);
+        around->last = PHX__MIN(around->last, below.last);
+    }
+    return owner;
+}
+
+uint32_t phx__names_index_look(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+{
+    uint32_t owner = index_look_both(x, name, around);
+    struct phx_range next = *around;
+
+    while (x->recent_count > 0 && next.first > 0
+           && index_look_both(x, around->first - 1, &next) == owner)
+        around->first = next.first;
+    next.last = around->last;
+    while (x->recent_count > 0 && next.last < UINT64_MAX
+           && index_look_both(x, around->last + 1, &next) == owner)
+        around->last = next.last;
+    return owner;
 }
 
 /* ======== src/names/names.c ======== */
@@ -12910,6 +13085,10 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
 /* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 #define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
+/* In grown_count: the index must be built anew. */
+#define NAMES_REBUILD (PHX__NAMES_GROWN + 1)
+/* Patches that an index takes before it is built anew: so many, and one for each 64 segments. */
+#define NAMES_PATCHED 256u
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
 static uint32_t names_past(const struct phx__names_of *of, uint32_t i, uint64_t last)
@@ -12996,11 +13175,102 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
     for (i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, node);
+    if (own->count > PHX__CARD_CLAIMS)
+        n->grown_count = NAMES_REBUILD;
     own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
 
 /* ---- Own claims that change */
+
+/* A claim that comes or goes moves those behind it. Where these are many the list is cut in two: so
+ * of[PHX__SELF] has the first ones, and room for all; the rest is in pages, in order, none of them empty. */
+#define NAMES_PAGE 128u
+
+/* The list with the last claim that begins at name or before it: 0 is of[PHX__SELF], i page i - 1. */
+static uint32_t names_page(const struct phx__names *n, uint64_t name)
+{
+    uint32_t low = 0, high = n->page_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (n->pages[middle].at[0].first <= name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Appends pages from..to - 1 to a list that has room. */
+PHX__COLD static void names_append(struct phx__names *n, struct phx__names_of *list, uint32_t from,
+                                   uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        struct phx__names_of *page = &n->pages[i];
+        memcpy(list->at + list->count, page->at, page->count * sizeof *page->at);
+        list->count += page->count;
+        phx__mem_put(n->mem, page->at, page->capacity * sizeof *page->at);
+    }
+    memmove(n->pages + from, n->pages + to, (n->page_count - to) * sizeof *n->pages);
+    n->page_count -= to - from;
+}
+
+void phx__names_join_pages(struct phx__names *n)
+{
+    if (n->page_count > 0)
+        names_append(n, n->of, 0, n->page_count);
+    n->paged = 0;
+}
+
+/* The list of all own claims that meet or touch first..last, NULL: no memory. */
+PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t first, uint64_t last)
+{
+    uint32_t i = names_page(n, first - (first > 0)), end = names_page(n, last + (last < UINT64_MAX));
+    struct phx__names_of *list = i == 0 ? n->of : &n->pages[i - 1];
+    uint32_t more = 0;
+
+    for (uint32_t k = i; k < end; k++)
+        more += n->pages[k].count;
+    if (phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0)
+        return NULL;
+    n->paged -= i == 0 ? more : 0;
+    if (end > i)
+        names_append(n, list, i, end);
+    return list;
+}
+
+/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list, uint32_t more)
+{
+    return phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0
+                   || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
+                                    sizeof *n->of->at) != 0
+               ? PHX_ENOMEM
+               : 0;
+}
+
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. */
+PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
+{
+    struct phx__names_of page = { NULL, 0, 0, 0, 0 };
+    uint32_t at = list == n->of ? 0 : (uint32_t)(list - n->pages) + 1, half = list->count / 2;
+
+    n->paged += at > 0 ? list->count - was : 0;
+    page.count = list->count - half;
+    if (at > 0 && list->count == 0) {
+        names_append(n, n->of, at - 1, at);
+    } else if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+               && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
+               && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
+        list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
+        memcpy(page.at, list->at + half, page.count * sizeof *page.at);
+        list->count = half;
+        n->paged += at == 0 ? page.count : 0;
+        memmove(n->pages + at + 1, n->pages + at, (n->page_count++ - at) * sizeof page);
+        n->pages[at] = page;
+    }
+}
 
 /* How many stretches of first..last are not ours. Claim i is the first that may meet the range. */
 static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t first, uint64_t last)
@@ -13104,19 +13374,54 @@ static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
     c->count += c->count <= PHX__COUNT(c->at);
 }
 
-/* The claims that are in one of the two only. */
-static void names_differ(struct phx__names *n, const struct phx__names_of *a, const struct phx__names_of *b)
+/* The node has new claims between these names: the index is patched at the next look-up. */
+PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
+{
+    uint32_t i = 0;
+
+    while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
+        i++;
+    if (i < n->grown_count && i < PHX__COUNT(n->grown)) {
+        n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
+        n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
+    } else if (i < PHX__COUNT(n->grown)) {
+        n->grown[i].node = node;
+        n->grown[i].names = (struct phx_range){ first, last };
+        n->grown_count++;
+    } else {
+        n->grown_count = NAMES_REBUILD;
+    }
+}
+
+/* Is all of this claim among the later ones of its node, at its epoch or above? */
+PHX__COLD static int names_outdone(const struct phx__claim *c, const struct phx__names_of *later)
+{
+    uint32_t i = names_from(later, c->first);
+
+    return i < later->count && later->at[i].first <= c->first && later->at[i].last >= c->last
+           && later->at[i].epoch >= c->epoch;
+}
+
+/* The claims that are in one of the two only: what a node claimed before, and now. */
+static void names_differ(struct phx__names *n, uint32_t node, const struct phx__names_of *a,
+                         const struct phx__names_of *b)
 {
     for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
         const struct phx__claim *c;
+        int is_old;
 
         if (i < a->count && k < b->count && memcmp(&a->at[i], &b->at[k], sizeof *a->at) == 0) {
             i++;
             k++;
             continue;
         }
-        c = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first) ? &a->at[i++] : &b->at[k++];
+        is_old = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first);
+        c = is_old ? &a->at[i++] : &b->at[k++];
         names_change(n, c->first, c->last);
+        if (!is_old)
+            names_grew(n, node, c->first, c->last);
+        else if (!names_outdone(c, b))
+            n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -13125,7 +13430,7 @@ static void names_replace(struct phx__names *n, uint32_t node, const struct phx_
 {
     struct phx__names_of *of = &n->of[node];
 
-    names_differ(n, of, new);
+    names_differ(n, node, of, new);
     n->dead_version += of->dead;
     phx__mem_put(n->mem, of->at, of->capacity * sizeof *of->at);
     *of = *new;
@@ -13141,10 +13446,12 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
 
 void phx__names_free(struct phx__names *n)
 {
+    phx__names_join_pages(n);
     for (uint32_t node = 0; node < n->capacity; node++)
         phx__mem_put(n->mem, n->of[node].at, n->of[node].capacity * sizeof *n->of[node].at);
     phx__mem_put(n->mem, n->of, n->capacity * sizeof *n->of);
-    phx__mem_put(n->mem, n->index.at, n->index.capacity * sizeof *n->index.at);
+    phx__mem_put(n->mem, n->pages, n->page_capacity * sizeof *n->pages);
+    phx__names_index_free(&n->index);
     phx__mem_put(n->mem, n->conflicts, n->conflict_capacity * sizeof *n->conflicts);
     phx__names_init(n, n->mem, n->ids);
 }
@@ -13153,20 +13460,22 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
-    uint32_t i, j, gaps;
+    uint32_t i, j, gaps, was;
 
     if (first > last)
         return PHX_ERANGE;
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
         return PHX_ENOMEM;
-    own = &n->of[PHX__SELF];
+    if ((own = names_open(n, first, last)) == NULL)
+        return PHX_ENOMEM;
+    was = own->count;
     i = names_from(own, first);
     if ((gaps = names_gaps(own, i, first, last)) == 0)
         return 0;
     want.epoch = names_next_epoch(n, first, last);
-    if (gaps > PHX__CARD_CLAIMS - own->count || want.epoch == 0)
+    if (gaps > PHX__CARD_CLAIMS - n->of->count - n->paged || want.epoch == 0)
         return PHX_ELIMIT;
-    if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count + gaps, sizeof *own->at) != 0)
+    if (names_room(n, own, gaps) != 0)
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
@@ -13177,22 +13486,27 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     if (want.epoch == n->epoch_max && !n->keep)
         names_raise(own, &want, i, j);
     names_join(own, i, j);
+    names_close(n, own, i, was);
     names_change(n, first, last);
+    names_grew(n, PHX__SELF, first, last);
     n->version++;
     return 1;
 }
 
 int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
-    struct phx__names_of *own = n->of; /* PHX__SELF is the first; NULL before anything is known */
+    struct phx__names_of *own;
     struct phx__claim end;
-    uint32_t i, j, keep;
+    uint32_t i, j, keep, was;
     int left, right; /* does something remain there? */
 
     if (first > last)
         return PHX_ERANGE;
     if (n->capacity == 0)
         return 0;
+    if ((own = names_open(n, first, last)) == NULL)
+        return PHX_ENOMEM;
+    was = own->count;
     i = names_from(own, first);
     j = names_past(own, i, last);
     if (i == j)
@@ -13201,10 +13515,9 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
     left = own->at[i].first < first;
     right = end.last > last;
     keep = i + (uint32_t)left + (uint32_t)right;
-    if (keep > j && own->count == PHX__CARD_CLAIMS)
+    if (keep > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
-    if (phx__mem_grow(n->mem, &own->at, &own->capacity, own->count - j + keep,
-                      sizeof *own->at) != 0)
+    if (names_room(n, own, keep > j) != 0)
         return PHX_ENOMEM;
     if (left)
         own->at[i].last = first - 1;
@@ -13214,7 +13527,9 @@ int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
         end.first = last + 1;
         own->at[keep - 1] = end;
     }
+    names_close(n, own, i, was);
     names_change(n, first, last);
+    n->grown_count = NAMES_REBUILD;
     n->version++;
     return 1;
 }
@@ -13226,6 +13541,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     int changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
+    phx__names_join_pages(n);
     if (count == 0 && node >= n->capacity)
         return 0; /* many nodes have no names, and take no room here */
     if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
@@ -13263,12 +13579,13 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     PHX_ASSERT(node != PHX__SELF);
     if (node >= n->capacity || n->of[node].dead == (uint32_t)dead)
         return 0;
+    phx__names_join_pages(n);
     if (!dead && n->of[node].trimmed)
         phx__names_forget(n, node);
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    names_differ(n, &n->of[node], &none);
+    names_differ(n, node, &n->of[node], &none);
     n->version += n->of[node].count > 0;
     n->dead_version++;
     return changed;
@@ -13301,19 +13618,52 @@ void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
-/* The owner of a name by the index, or PHX__NONE, and the widest range around it with the same answer. */
-static uint32_t names_look(const struct phx__names_index *x, uint64_t name, struct phx_range *around)
+/* Gives a node what its claim wins. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_patch_claim(struct phx__names *n, uint32_t node, const struct phx__claim *c,
+                                       uint32_t most)
 {
-    uint32_t i = phx__names_index_find(x->at, sizeof *x->at, x->count, name);
+    struct phx_range part;
 
-    if (i < x->count && x->at[i].first <= name) {
-        around->first = x->at[i].first;
-        around->last = x->at[i].last;
-        return x->at[i].owner;
+    for (uint64_t name = c->first;; name = part.last + 1) {
+        uint32_t owner = phx__names_index_look(&n->index, name, &part);
+        const struct phx__names_of *of = owner == PHX__NONE ? NULL : &n->of[owner];
+        uint32_t i = of == NULL ? 0 : names_from(of, name);
+        int wins = owner != node;
+        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
+        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
+            int holds = of->at[i].first <= name;
+            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
+            wins &= !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
+        }
+        if (wins && phx__names_index_put(&n->index, &part, node) != 0)
+            return PHX_ENOMEM;
+        if (part.last == c->last || n->index.recent_count > most)
+            return 0;
     }
-    around->first = i > 0 ? x->at[i - 1].last + 1 : 0;
-    around->last = i < x->count ? x->at[i].first - 1 : UINT64_MAX;
-    return PHX__NONE;
+}
+
+/* Brings the index up to date: patches it where few claims are new, and none that counted is gone. */
+PHX__COLD static int names_renew_index(struct phx__names *n)
+{
+    uint32_t k, i, looked = 0, most = n->index.count / 64 + NAMES_PATCHED;
+    int err = 0;
+
+    phx__names_join_pages(n);
+    for (k = 0; k < n->grown_count && n->grown_count != NAMES_REBUILD; k++) {
+        const struct phx__names_of *of = &n->of[n->grown[k].node];
+        struct phx_range hull = n->grown[k].names;
+        for (i = of->dead ? of->count : names_from(of, hull.first);
+             i < of->count && of->at[i].first <= hull.last && err == 0; i++) {
+            if (n->index.recent_count > most || looked++ > most) {
+                n->grown_count = NAMES_REBUILD; /* also if there is no memory for it now */
+                break;
+            }
+            err = names_patch_claim(n, n->grown[k].node, &of->at[i], most);
+        }
+    }
+    if (n->index.recent_count > most)
+        n->grown_count = NAMES_REBUILD;
+    return n->grown_count == NAMES_REBUILD ? phx__names_index_build(&n->index, n->of, n->capacity, 0) : err;
 }
 
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
@@ -13323,10 +13673,11 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     int err = 0;
 
     if (n->indexed != n->version)
-        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
+        err = names_renew_index(n);
     if (err == 0) {
         n->indexed = n->version;
-        owner = names_look(&n->index, name, &range);
+        n->grown_count = 0;
+        owner = phx__names_index_look(&n->index, name, &range);
     } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
                && n->of->at[i].first <= name) {
         owner = PHX__SELF; /* own claims that lost are no more, so this needs no index */
@@ -13338,11 +13689,12 @@ uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range 
     return owner;
 }
 
-uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
 {
     const struct phx__names_of *own = n->of; /* PHX__SELF is the first */
     uint64_t epoch = n->epoch_max;
 
+    phx__names_join_pages(n);
     for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
         if (own->at[i].first <= last && own->at[i].epoch > epoch)
             epoch = own->at[i].epoch;
@@ -13352,9 +13704,11 @@ uint64_t phx__names_epoch(const struct phx__names *n, uint64_t first, uint64_t l
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
+    uint32_t i;
     int err;
 
+    phx__names_join_pages(n);
+    i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
     for (; node < n->capacity && i < n->of[node].count; i++) {
         const struct phx__claim *c = &n->of[node].at[i];
         uint64_t name = c->first > range->first ? c->first : range->first;
@@ -13509,7 +13863,7 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
     lost_drop(l, &l->told);
     lost_drop(l, &l->gone);
     lost_drop(l, &l->come);
-    phx__mem_put(l->mem, l->dead.at, l->dead.capacity * sizeof *l->dead.at);
+    phx__names_index_free(&l->dead);
 }
 
 /* Do the changes touch no name that a failed node claims? */
@@ -13636,8 +13990,8 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, 2.1). And a round trip. */
-#define SLOT_LINGER_US (1250 * PHX__MS)
+/* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
+#define SLOT_LINGER_US (250 * PHX__MS)
 #define SLOT_SHARE 4u
 /* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
 #define SLOT_MAX 65536u
@@ -13962,33 +14316,24 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  *
  *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
  *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
- *     processors to the others. Those to whom somebody sends come first. That a hub has told all cannot be
- *     seen, as a slow one looks the same. So after a moment without news the node that told of the last one
- *     is asked for a BEAT: if its digest is ours, that was all.
+ *     processors to the others. Those to whom somebody sends come first. After a moment without news all
+ *     are taken to be known.
  *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
  *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
- *     only last longer, until they time out and start over.
- *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
- *     steps, because each moment is a turn of its own.
- *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
+ *     only last longer, until they time out and start over. */
 /* include "dial/start.h" */
 
 #define START_EACH_US PHX__MS
-/* News may have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links
- * of so many take on two cores: 12 ms in all for 100, 42 ms for 200. Else a node asks again. */
+/* News have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links of
+ * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-#define START_AGAIN_US (20 * PHX__MS)
-/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
-#define START_SPREAD_US UINT64_C(80)
-#define START_STEPS 32u
-/* The first dial stays left to the other side while links came within this. */
-#define START_PATIENCE_US PHX__SECOND
-/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
- * does one that was answered and is no link long after: that process is stopped, or has very much to do. */
-#define START_SILENT_US (250 * PHX__MS)
+/* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
+ * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
+ * answered and is no link long after: that process is stopped, or has very much to do. */
+#define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
 /* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
 #define START_WINDOW 2u
@@ -14009,42 +14354,12 @@ PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t
     return s->above != 0 && known > s->above;
 }
 
-/* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
-PHX__COLD static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
+/* When the news are over, if none comes until then. */
+PHX__COLD static uint64_t start_quiet_at(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
-    if (s->learnt_at <= s->told_all_at)
-        return UINT64_MAX;
-    return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
-}
-
-PHX__COLD int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
-        return 0;
-    s->asked_at = now;
-    return 1;
-}
-
-PHX__COLD int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
-        return 0;
-    s->told_all_at = now;
-    return 1;
-}
-
-uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
-{
-    uint64_t step = START_SPREAD_US * known / START_STEPS;
-
-    return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
-}
-
-PHX__COLD int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
+    return s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US);
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
@@ -14068,10 +14383,11 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
 uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                  uint32_t known, int busy, uint64_t now)
 {
-    uint64_t turn = s->began_at + known * START_EACH_US, ask = start_ask_at(s, known), at;
+    uint64_t turn = s->began_at + known * START_EACH_US, quiet = start_quiet_at(s, known);
 
-    at = now < turn && (busy || ask != UINT64_MAX) ? turn : start_window_at(s, slots, now);
-    return at <= now ? at : PHX__MIN(at, ask);
+    if (now < turn && (busy || now < quiet))
+        return busy ? turn : PHX__MIN(turn, quiet);
+    return start_window_at(s, slots, now);
 }
 
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
@@ -14354,6 +14670,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
 /* include "dial/dial.h" */
+/* include "base/rnd.h" */
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
  * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
@@ -14469,7 +14786,7 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t fa
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh
            && dial_node(d, t->node)->reachable;
 }
 
@@ -14756,12 +15073,6 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 /* Begins a round: 0 if it is planned for later instead. */
 PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
-        && dial_courtesy(d, t) > 0) {
-        t->fresh--;
-        dial_plan(d, t, dial_courtesy(d, t));
-        return 0;
-    }
     t->fresh = 0;
     if ((t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now)) == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
@@ -14887,8 +15198,8 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
     d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    t->fresh = PHX__DIAL_START_PATIENCE;
-    dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    t->fresh = 1;
+    dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
 
@@ -15067,7 +15378,6 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
@@ -15200,12 +15510,6 @@ PHX__COLD void phx__dial_moved(struct phx__dial *d)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-PHX__COLD void phx__dial_told_all(struct phx__dial *d)
-{
-    if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d, 1);
-}
-
 PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
@@ -15277,8 +15581,6 @@ PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
         return;
     if (!d->targets.at[arg].queued)
         dial_push(d, &d->targets.at[arg]);
-    if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
-        d->ops.ask(d->ops.ctx);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
@@ -15526,12 +15828,8 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 
         o->bytes -= r.gone ? 0 : flow_frame_size(&r);
         o->gone -= r.gone;
-        if (o->base + o->count < o->sent) {
-            o->sent--;
+        if (o->base + o->count < o->sent)
             o->flying -= flow_frame_size(&r);
-        }
-        if (o->base + o->count < o->left)
-            o->left--;
         phx__buf_block_drop(r.head);
         phx__buf_block_drop(r.body);
     }
@@ -15993,8 +16291,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->box = r->box;
     m->multicast = r->multicast;
     m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
-    m->iov = NULL;
-    m->iov_count = 0;
 }
 
 uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)
@@ -16718,7 +17014,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
     struct phx__flow_out *o = &peer->out;
-    int moves;
+    int moves, returns = !peer->routed;
 
     peer->routed = nbr != PHX__NONE;
     if (!peer->routed)
@@ -16731,7 +17027,8 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->nbr = nbr;
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
-    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
+    } else if (o->sent > o->base && (returns || o->rto_at == PHX__NEVER)) {
+        o->path.asks = o->path.asks || returns; /* relays may have lost something while there was no route */
         phx__post_flow_wait(o, 0, *p->ops.now);
         phx__post_sched_arm(p, peer);
     }
@@ -16857,8 +17154,13 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
         || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
-    if (b != NULL && b->refs == 1)
+    if (b != NULL && b->refs == 1 && b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST) {
+        capacity = PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST); /* a burst is over */
+        phx__buf_block_drop(b);
+        peer->transit.tail = b = NULL;
+    } else if (b != NULL && b->refs == 1) {
         b->used = 0; /* all in it has gone out */
+    }
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
@@ -17282,8 +17584,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
-         * taken, though the former one may only be slow. */
+        /* Without a route silence means nothing. A better one that waits is taken: the former may be slow. */
         if (peer->routed && o->path.drains)
             phx__post_flow_rewind(o);
         else if (peer->routed && o->sent > o->base)
@@ -18394,10 +18695,8 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
             held += phx__post_store_cost(size);
-            if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
-                way.waiters = &p->waiting.room;
+            if (p->store.held_bytes > 0 && held > p->limits.hold_bytes)
                 err = PHX_EAGAIN;
-            }
         }
         if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;
@@ -18525,6 +18824,10 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
+/* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
+ * as much as it needs. Where that is full those of which nothing has come for so long give way, and must come
+ * again. */
+#define RECV_STILL (500 * PHX__MS)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -18652,8 +18955,32 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
                                                        + p->transit.bytes + p->recv.bytes);
 }
 
+static int recv_has_room(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    size_t others = p->recv.bytes - in->booked, half = p->mem->limit / 2;
+
+    return phx__mem_has_room_for_mail(p->mem, size)
+           && (p->mem->limit == 0 || others == 0 || others < half);
+}
+
+/* Messages that stand still give way to this one. */
+PHX__COLD static void recv_give_way(struct phx__post *p, const struct phx__flow_in *wants)
+{
+    const uint64_t now = *p->ops.now;
+
+    if (now < p->recv.look_at)
+        return;
+    p->recv.look_at = now + RECV_STILL / 8;
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
+        struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
+
+        if (in != NULL && in != wants && in->booked > 0 && in->at + RECV_STILL <= now)
+            phx__post_sched_give_up(p, in);
+    }
+}
+
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
-static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
+PHX__COLD static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
     size_t size = in->message.size;
     struct phx__block *part;
@@ -18665,7 +18992,9 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
         size = need * RECV_AHEAD;
     if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
-    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
+    if (!recv_has_room(p, in, size))
+        recv_give_way(p, in);
+    part = recv_has_room(p, in, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
         return 0;
     if (in->part != NULL) {
@@ -18821,7 +19150,6 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int reason = 0, why;
 
-    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];
@@ -19525,6 +19853,8 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
+        if (way.state == PHX__BOX_HELD)
+            p->ops.unheld(p->ops.ctx, m->to);
     }
     return err;
 }
@@ -19608,7 +19938,6 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
-    p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
     phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
@@ -19669,11 +19998,7 @@ void phx__post_free(struct phx__post *p)
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__post_store_free(&p->store);
-    if (p->boxes.timer != PHX__NONE)
-        phx__timer_drop(p->timers, p->boxes.timer);
-    if (p->again_timer != PHX__NONE)
-        phx__timer_drop(p->timers, p->again_timer);
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof *p); /* the caller frees its timers */
 }
 
 /* ======== src/node/keys.c ======== */
@@ -20785,6 +21110,174 @@ PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
     phx__mem_put(t->env.mem, t->at, t->capacity * sizeof *t->at);
 }
 
+/* ======== src/node/record.c ======== */
+/* record.c - every input of a node as bytes, for test/sim/replay to run the same node again. */
+#ifdef PHX_LINES
+#line 1 "src/node/record.c"
+#endif
+/* What a node does follows from its inputs: calls of the host with what its callbacks return, answers of the
+ * world, time and chance among them, and whether there was memory. With cfg.record world and allocator of the
+ * node are those of this file, which ask the real ones. A call is noted before it does anything and an answer
+ * before the node has it, so what a process that dies has written is all that its node knew. */
+/* include "node/record.h" */
+
+static void record_put(phx *p, struct phx__note *note, const void *data)
+{
+    if (note->kind >= PHX__NOTE_STEP && p->step.active)
+        note->kind |= PHX__NOTE_INSIDE;
+    p->own.allocations = 0;
+    p->cfg.record(note, sizeof *note, p->cfg.user);
+    if (note->size > 0)
+        p->cfg.record(data, note->size, p->cfg.user);
+}
+
+PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size)
+{
+    struct phx__note note;
+
+    if (p->cfg.record == NULL)
+        return value;
+    note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
+                               p->mem.looks + p->timers.order + p->rnd.s[0] };
+    record_put(p, &note, data);
+    return value;
+}
+
+PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, size_t most)
+{
+    for (int i = 0; i < count && most > 0; i++) {
+        size_t size = iov[i].iov_base == NULL ? 0 : PHX__MIN(iov[i].iov_len, most);
+        int64_t at = iov[i].iov_base == NULL ? -(int64_t)iov[i].iov_len : (int64_t)(intptr_t)iov[i].iov_base;
+
+        phx__node_record_note(p, PHX__NOTE_IOV, at, iov[i].iov_base, size);
+        most -= size;
+    }
+}
+
+PHX__COLD void phx__node_record_send(phx *p, const struct phx_outgoing *m)
+{
+    struct phx__note plain = { PHX__NOTE_SEND_PLAIN, 0, (int64_t)m->to, p->mem.told, m->from, m->tag };
+
+    if (m->token == 0 && m->time_limit_us == 0 && m->release == NULL && m->iov_count == 1 && m->iov != NULL
+        && m->iov->iov_base != NULL) { /* most are */
+        plain.size = (uint32_t)PHX__MIN(m->iov->iov_len, UINT32_MAX);
+        record_put(p, &plain, m->iov->iov_base);
+        return;
+    }
+    phx__node_record_note(p, PHX__NOTE_SENDV, 0, m, sizeof *m);
+    record_iov(p, m->iov, m->iov != NULL ? m->iov_count : 0, UINT32_MAX);
+}
+
+PHX__COLD void phx__node_record_cast(phx *p, const struct phx_cast *c)
+{
+    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
+}
+
+int phx__node_record_adopt(phx *p, int fd)
+{
+    return (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0);
+}
+
+int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle)
+{
+    int err = (listen ? phx__os_samehost_listen : phx__os_samehost_dial)(&p->own.world, a, handle);
+
+    return phx__node_record_note(p, PHX__NOTE_NEAR, err == 0 ? *handle : err, NULL, 0) < 0 ? err : 0;
+}
+
+int phx__node_record_is_own(phx *p, const struct phx_address *a)
+{
+    return (int)phx__node_record_note(p, PHX__NOTE_OWN, phx__os_samehost_is_own(&p->own.world, a), NULL, 0);
+}
+
+/* ---- The world, and memory ------------------------------------------------------------------- */
+
+/* A function of the world: its answer n, and what it filled in. */
+#define RECORD_LIST(...) __VA_ARGS__
+#define RECORD_WORLD(type, name, kind, value, data, size, arguments, ...)                                   \
+    static type record_##name(void *world, __VA_ARGS__)                                                    \
+    {                                                                                                      \
+        phx *p = world;                                                                                    \
+        type n = p->own.world.name(p->own.world.world, RECORD_LIST arguments);                             \
+                                                                                                           \
+        phx__node_record_note(p, PHX__NOTE_##kind, value, data, size);                                     \
+        return n;                                                                                          \
+    }
+#define RECORD_MADE (n == 0 ? *handle : n)
+#define RECORD_MANY (n > 0 ? (size_t)n * sizeof *out : 0)
+
+RECORD_WORLD(int, listen, LISTEN, RECORD_MADE, at, sizeof *at, (at, handle), struct phx_address *at,
+             int *handle)
+RECORD_WORLD(int, accept, ACCEPT, RECORD_MADE, from, n == 0 ? sizeof *from : 0, (listener, handle, from),
+             int listener, int *handle, struct phx_address *from)
+RECORD_WORLD(int, dial, DIAL, RECORD_MADE, NULL, 0, (to, handle), const struct phx_address *to, int *handle)
+RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
+RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
+RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
+             int count)
+RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
+             size_t size)
+RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
+RECORD_WORLD(int, wait, WAIT, n, out, RECORD_MANY, (out, capacity), struct phx_ready *out, int capacity)
+RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
+RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
+             struct phx_address *out, int capacity)
+
+PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
+{
+    phx *p = world;
+    long n = p->own.world.recvv(p->own.world.world, handle, iov, count);
+
+    phx__node_record_note(p, PHX__NOTE_RECVV, n, NULL, 0);
+    record_iov(p, iov, count, n > 0 ? (size_t)n : 0);
+    return n;
+}
+
+PHX__COLD static void record_close(void *world, int handle)
+{
+    phx *p = world;
+
+    p->own.world.close(p->own.world.world, handle);
+    phx__node_record_note(p, PHX__NOTE_CLOSE, handle, NULL, 0);
+}
+
+PHX__COLD static void *record_alloc(void *world, void *old, size_t old_size, size_t new_size)
+{
+    phx *p = world;
+    void *got = p->own.alloc.alloc(p->own.alloc.world, old, old_size, new_size); /* perhaps *p is gone */
+
+    if (new_size == 0)
+        return got;
+    p->own.allocations++;
+    if (got == NULL)
+        phx__node_record_note(p, PHX__NOTE_NO_MEMORY, p->own.allocations, NULL, 0);
+    return got;
+}
+
+PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
+{
+    const char *texts[] = { cfg->cluster, cfg->label, cfg->tls_ca, cfg->tls_cert, cfg->tls_key };
+    int more[2] = { phx__os_wake_handle(&p->os), p->os.recvv != NULL };
+
+    phx__node_record_note(p, PHX__NOTE_NEW, (int64_t)p->now, cfg, sizeof *cfg);
+    for (size_t i = 0; i < PHX__COUNT(texts); i++)
+        if (texts[i] != NULL)
+            phx__node_record_note(p, PHX__NOTE_TEXT, (int64_t)i, texts[i], strlen(texts[i]) + 1);
+    if (cfg->id != NULL)
+        phx__node_record_note(p, PHX__NOTE_TEXT, PHX__COUNT(texts), cfg->id, sizeof *cfg->id);
+    phx__node_record_note(p, PHX__NOTE_WORLD, p->os.fd(p->os.world), more, sizeof more);
+    p->os = (struct phx_os){
+        PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
+        record_send, record_recv, record_close, record_watch, record_wait, record_random, record_resolve,
+        NULL, NULL, NULL,
+        more[1] ? record_recvv : NULL, NULL
+    };
+    p->own.alloc = p->mem.alloc;
+    p->mem.alloc = (struct phx_alloc){ record_alloc, p };
+}
+
 /* ======== src/node/base.c ======== */
 /* base.c - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifdef PHX_LINES
@@ -20857,7 +21350,7 @@ const char *phx__node_state_text(enum phx_state state)
     return text[state];
 }
 
-const char *phx_strerror(int error)
+PHX__COLD const char *phx_strerror(int error)
 {
     switch (error) {
 #define PHX_ERROR_TEXT(name, value, text) \
@@ -20871,23 +21364,20 @@ const char *phx_strerror(int error)
 /* ---- The log --------------------------------------------------------------------------------- */
 
 #define BASE_LOG_LINE 320u
-#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
 
-/* A second is over. The count of the lines that were left out is the first of the next. */
+/* Lines are told again. The count of those that were left out is the first. */
 static void base_log_renew(phx *p)
 {
     struct phx__log *g = &p->step.log;
     uint32_t omitted = g->omitted;
 
-    if (p->now < g->since + PHX__SECOND || sizeof g->lines - g->used < BASE_LOG_LINE)
+    if (omitted == 0 || p->now < g->shut || sizeof g->lines - g->used < BASE_LOG_LINE)
         return;
-    g->since = p->now;
-    g->count = g->omitted = 0;
-    if (omitted > 0)
-        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+    g->omitted = 0;
+    phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
 }
 
-void phx__node_log(phx *p, int level, const char *format, ...)
+PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
 {
     struct phx__log *g = &p->step.log;
     struct phx__text t;
@@ -20896,11 +21386,16 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
     base_log_renew(p);
-    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+    if (level < PHX_LOG_DEBUG && g->over[g->next] > p->now) /* not line by line, or half would be counts */
+        g->shut = g->over[(g->next + PHX__LOG_SECOND - 1) % PHX__LOG_SECOND];
+    if ((level < PHX_LOG_DEBUG && g->shut > p->now) || sizeof g->lines - g->used < BASE_LOG_LINE) {
         g->omitted++;
         return;
     }
-    g->count += level < PHX_LOG_DEBUG;
+    if (level < PHX_LOG_DEBUG) {
+        g->over[g->next] = p->now + PHX__SECOND;
+        g->next = (g->next + 1) % PHX__LOG_SECOND;
+    }
     g->lines[g->used++] = (char)level;
     t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
     va_start(ap, format);
@@ -20916,13 +21411,12 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
-    if (p->step.log.omitted > 0)
-        base_log_renew(p);
+    base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);
     p->step.log.used = 0;
     for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
-        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
+        p->cfg.on_log(p, lines[at], lines + at + 1, PHX__USER(p));
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
@@ -20994,6 +21488,7 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
     static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
+    phx__names_join_pages((struct phx__names *)&p->names); /* its form alone changes */
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
@@ -21033,6 +21528,16 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
+const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
+{
+    struct phx_node n;
+
+    if (node == PHX__NONE)
+        return "?";
+    phx__node_fill(p, node, &n);
+    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
+}
+
 const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
@@ -21041,9 +21546,13 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
-uint64_t phx__node_clock(const phx *p)
+uint64_t phx__node_clock(phx *p)
 {
-    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+    uint64_t now = p->own.world.now != NULL ? p->own.world.now(p->own.world.world) : phx_now_us();
+
+    if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_NOW, (int64_t)now, NULL, 0);
+    return now;
 }
 
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the
@@ -21279,6 +21788,7 @@ PHX__COLD static void dead_fit(phx *p)
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
     DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
+    DEAD_FIT(p->names.index.recent, p->names.index.recent_capacity, p->names.index.recent_count);
     DEAD_FIT(p->peers.at, p->peers.capacity, size);
     DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
     DEAD_FIT(p->detect.at, p->detect.capacity, size);
@@ -21438,7 +21948,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     struct phx__link *l = phx__node_link(p, nbr);
-    uint32_t first, n;
+    uint32_t first, n, i;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
@@ -21448,11 +21958,11 @@ static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries
                 frames_break(p, l);
             return;
         }
+        for (i = first; i < first + n && entries[i].card == NULL; i++)
+            continue;
+        if (i < first + n) /* the receiver may handle each frame in a step of its own */
+            phx__link_out_named(l, p->names.index.cost);
     }
-    while (first > 0 && entries[first - 1].card == NULL)
-        first--;
-    if (first > 0)
-        phx__link_out_named(l, p->names.index.cost);
 }
 
 static size_t frames_room(phx *p, uint32_t nbr)
@@ -21566,7 +22076,7 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 5)
         || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
@@ -21682,13 +22192,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
     if (b.next_ms != 0 && (b.next_ms > FRAMES_LONG_MS) != l->end.patient)
-        phx__os_patience(&p->os, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
+        phx__os_patience(&p->own.world, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
-    if (l->peer == p->news.told_by && b.digest == p->route.digest)
-        phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -21769,6 +22277,19 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     return err;
 }
 
+/* Shown to the host in its time, as messages are: many may come at once when many nodes die. */
+static int frames_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    const uint32_t told = p->step.told;
+    int err;
+
+    if (!phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
+    err = phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    p->post.calls -= p->step.told != told && p->post.calls > 0;
+    return err;
+}
+
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                         size_t raw_size)
 {
@@ -21784,7 +22305,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
     case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return frames_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    case PHX__SUSPECT: return frames_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);
@@ -22136,8 +22657,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
-                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
@@ -22202,7 +22722,7 @@ static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const str
     return 0;
 }
 
-void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
+PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
 
@@ -22419,7 +22939,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    if ((err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle)) == 0)
+    if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
@@ -22499,7 +23019,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
+           && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
         if (err == PHX_EMFILE && links_make_room(p))
@@ -22530,7 +23050,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
+    if (err != 0 || (err = phx__node_record_adopt(p, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -22555,22 +23075,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     int handle, err;
 
     p->stats.dials++;
-    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    handle = p->cfg.dial(p, h->to.path, PHX__USER(p));
+    phx__node_record_note(p, PHX__NOTE_STREAM, handle, NULL, 0);
     /* The callback may have closed the node, or freed it. */
     if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
             phx__node_os(p)->close(p->os.world, handle);
         return;
     }
-    err = handle < 0 ? handle : links_open_stream(p, handle, h);
-    if (err == 0)
+    if ((err = handle < 0 ? handle : links_open_stream(p, handle, h)) == 0)
         return;
     p->stats.dials_failed++;
     links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
-void phx__node_links_dial_deferred(phx *p)
+PHX__COLD void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
     int err;
@@ -22753,7 +23273,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(&p->os, here);
+        return phx__node_record_is_own(p, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -22814,7 +23334,7 @@ static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);
@@ -23032,12 +23552,6 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
-/* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
-static void wiring_ask_whether_all(phx *p)
-{
-    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
 static int wiring_busy(phx *p)
 {
     return p->post.pending.count > 0 || p->post.transit.bytes > 0;
@@ -23050,7 +23564,8 @@ static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
+                  us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -23072,7 +23587,8 @@ static void wiring_state(phx *p, uint32_t node, enum phx_state state)
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
         return; /* after its goodbye a node closes its own links: that is no news of others */
     phx__node_fill(p, node, &n);
-    p->cfg.on_node(p, &n, p->cfg.user);
+    p->step.told++;
+    p->cfg.on_node(p, &n, PHX__USER(p));
 }
 
 static uint64_t wiring_failed_at(phx *p, uint32_t node)
@@ -23155,26 +23671,29 @@ static void wiring_wants(phx *p, uint32_t nbr)
 static void wiring_message(phx *p, const struct phx_message *m)
 {
     if (p->cfg.on_message != NULL && !p->step.free_later)
-        p->cfg.on_message(p, m, p->cfg.user);
+        p->cfg.on_message(p, m, PHX__USER(p));
     else
         p->post.recv.unseen = 1;
 }
 
 static void *wiring_begin(phx *p, const struct phx_message *m)
 {
-    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+    void *buffer = p->step.free_later ? NULL : p->cfg.on_begin(p, m, PHX__USER(p));
+
+    phx__node_record_note(p, PHX__NOTE_BEGIN, (int64_t)(intptr_t)buffer, NULL, 0);
+    return buffer;
 }
 
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
 static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+    p->cfg.on_abandon(p, buffer, size, PHX__USER(p));
 }
 
 static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, PHX__USER(p));
 }
 
 static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
@@ -23183,16 +23702,27 @@ static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result
                   (uint64_t)count, to, phx_strerror(result));
 }
 
+/* Said once for each name, as far as those that were said last are remembered. */
+static void wiring_unheld(phx *p, uint64_t name)
+{
+    uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
+
+    if (*said == name + 1)
+        return;
+    *said = name + 1;
+    phx__node_log(p, PHX_LOG_INFO, "name %u: nobody is known to hold it, messages to it wait", name);
+}
+
 static void wiring_member(phx *p, uint64_t token, uint64_t to, int result, size_t left)
 {
     if (p->cfg.on_member != NULL && !p->step.free_later)
-        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
+        p->cfg.on_member(p, token, to, result, left, PHX__USER(p));
 }
 
 static void wiring_writable(phx *p, uint64_t name)
 {
     if (p->cfg.on_writable != NULL && !p->step.free_later)
-        p->cfg.on_writable(p, name, p->cfg.user);
+        p->cfg.on_writable(p, name, PHX__USER(p));
 }
 
 /* ---- Hand-over ------------------------------------------------------------------------------- */
@@ -23233,13 +23763,13 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx_id_text(giver, id),
+                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
     p->news.card_stale = 1;
     if (p->cfg.on_handed != NULL)
-        p->cfg.on_handed(p, *range, giver, p->cfg.user);
+        p->cfg.on_handed(p, *range, giver, PHX__USER(p));
     return 1;
 }
 
@@ -23290,7 +23820,8 @@ static void wiring_suspect(phx *p, uint32_t node)
     char id[PHX_ID_TEXT];
 
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&p->ids.at[node], id));
+        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
+                      phx__node_called(p, node, id));
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
@@ -23339,7 +23870,7 @@ static int wiring_why(phx *p, uint32_t node)
 static void wiring_traced(phx *p, const struct phx_trace *t)
 {
     if (!p->step.free_later)
-        p->cfg.on_trace(p, t, p->cfg.user);
+        p->cfg.on_trace(p, t, PHX__USER(p));
 }
 
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
@@ -23401,8 +23932,8 @@ static int wiring_open_rooms(phx *p)
     struct phx__route_ops route;
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
-    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  wiring_busy, phx__node_addresses };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_busy,
+                                  phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
@@ -23411,7 +23942,7 @@ static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has };
+                                  wiring_has, wiring_unheld };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -23499,7 +24030,7 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || p->detect.blind || p->step.woken || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
         || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
@@ -23572,6 +24103,7 @@ static void step_wait(phx *p)
     if (step_read_predicted(p))
         return;
     p->links.waited_at = p->now;
+    p->step.woken = 0;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
     for (i = 0; i < n; i++) {
@@ -23583,7 +24115,7 @@ static void step_wait(phx *p)
 
 static void step_given(phx *p, const struct pollfd *fds, int n)
 {
-    int i, wake = phx__os_wake_handle(&p->os);
+    int i, wake = phx__os_wake_handle(&p->own.world);
 
     for (i = 0; i < n; i++) {
         int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
@@ -23592,7 +24124,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
         if (events == 0 || fds[i].fd < 0)
             continue;
         if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
+            p->step.woken = 0, phx__os_wake_drain(&p->own.world);
         else
             phx__node_links_ready(p, fds[i].fd, events);
         step_tell_log(p);
@@ -23658,7 +24190,7 @@ static void step_report_lost(phx *p)
         while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, PHX__USER(p));
         }
     }
 }
@@ -23680,7 +24212,7 @@ static int step_report_broken(phx *p)
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
-            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
+            p->cfg.on_broken(p, &lost, broken, PHX__USER(p));
     }
 }
 
@@ -23756,14 +24288,12 @@ static int step_changed(phx *p, uint32_t node)
         return PHX_ENOMEM;
     if (p->ids.used[node] != PHX__ID_USED)
         return step_fail(p, node);
-    says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+    says = phx__route_table_has_left(d);
     /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
     left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.start.learnt_at == p->now)
-        p->news.told_by = d->next;
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -23865,14 +24395,17 @@ static void step_timer(phx *p, int kind, uint32_t arg)
 
 static void step_timers(phx *p)
 {
-    int kind, i;
-    uint32_t arg;
+    int kind, i, in_time = 1;
+    uint32_t arg, told = p->step.told;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
+    for (i = 0; i < STEP_TIMERS && in_time && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
         step_tell_log(p);
+        if (p->step.told != told)
+            in_time = step_may_tell(p, 1);
+        told = p->step.told;
     }
-    p->step.more |= i == STEP_TIMERS;
+    p->step.more |= i == STEP_TIMERS || !in_time;
 }
 
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
@@ -23910,6 +24443,7 @@ void phx__node_step_let_go(phx *p)
     step_renew_card(p);
     phx__post_settle(&p->post);
     p->route.pace.gap = 0;
+    p->route.pace.news = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -23940,6 +24474,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         return PHX_EINVAL;
     if (p->step.active)
         return PHX_ESTATE;
+    if (p->cfg.record != NULL)
+        phx__node_record_note(p, ready == NULL ? PHX__NOTE_STEP : PHX__NOTE_STEP_GIVEN, (int64_t)now_us,
+                              ready, ready == NULL || n < 0 ? 0 : (size_t)n * sizeof *ready);
     p->step.active = 1;
     p->stats.steps++;
     p->step.more = 0;
@@ -23988,6 +24525,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_step_free(p);
         return 0;
     }
+    if (p->step.watched)
+        p->step.deadline = phx_deadline(p);
     return step_work_left(p);
 }
 
@@ -24046,8 +24585,8 @@ PHX__COLD void phx__node_step_free(phx *p)
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
-    if (p->os.free != NULL)
-        p->os.free(p->os.world);
+    if (p->own.world.free != NULL)
+        p->own.world.free(p->own.world.world);
     phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
@@ -24075,8 +24614,11 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
     else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
+    p->own.world = p->os;
+    if (cfg->record != NULL)
+        phx__node_record_open(p, cfg);
+    p->cfg.cluster = memcpy(p->own.texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->own.texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -24084,6 +24626,7 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
         || (err = step_write_card(p)) != 0)
         return err;
+    p->names.flat = cfg->record != NULL;
     return phx__node_links_open(p);
 }
 
@@ -24108,9 +24651,7 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 /* text: room for an id. */
 PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
-    return node == PHX__SELF         ? "this node"
-           : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
-                                : "unknown";
+    return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
 }
 
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
@@ -24173,39 +24714,32 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
         phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
 }
 
-/* Of a node that was never to be dialled. */
-PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+/* What came of an address, at the end of its line. */
+PHX__COLD static void explain_tried(struct phx__text *t, const phx *p, int trying, uint64_t at, int error)
 {
-    struct phx_address a[PHX__CARD_ADDRESSES];
-    uint32_t i, count;
-    char text[PHX_ADDRESS_TEXT];
-
-    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
-        return;
-    count = phx__node_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++)
-        phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
+    if (trying || at == 0)
+        phx__node_text_put(t, trying ? "being tried\n" : "not tried\n");
+    else
+        phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at), phx_strerror(error));
 }
 
+/* Of a node that was never to be dialled its card tells the addresses. */
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL;
+    const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
+    struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
     char text[PHX_ADDRESS_TEXT];
-    struct phx_address a;
 
-    if (count == 0)
-        explain_untried(t, p, node);
+    if (count == 0 && node < p->dial.targets.node_capacity
+        && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
+        count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++) {
-        phx__dial_addr_address(at, i, &a);
-        phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
-        if (at[i].slot != PHX__NONE)
-            phx__node_text_put(t, "being tried\n");
-        else if (at[i].tried_at == 0)
-            phx__node_text_put(t, "not tried\n");
-        else
-            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at[i].tried_at),
-                               phx_strerror(at[i].error));
+        const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
+        if (at != NULL)
+            phx__dial_addr_address(at, i, &a[i]);
+        phx__node_text_put(t, "address: %s, ", phx_address_text(&a[i], text));
+        explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
 
@@ -24220,19 +24754,6 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
     }
 }
 
-static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
-{
-    struct phx_hub hub = { .tried_us = at[i].tried_at };
-
-    phx__dial_addr_address(at, i, &hub.address);
-    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
-    if (node < p->ids.size) {
-        hub.peer = p->ids.at[node];
-        hub.linked = phx__node_link(p, node) != NULL;
-    }
-    return hub;
-}
-
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
     const struct phx__dial_addr *at = NULL;
@@ -24242,9 +24763,18 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
     for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
-        for (i = 0; i < count; i++, n++)
-            if (n < capacity)
-                out[n] = explain_hub(p, at, i, node);
+        for (i = 0; i < count; i++) {
+            if (n++ >= capacity)
+                continue;
+            *out = (struct phx_hub){ .tried_us = at[i].tried_at,
+                                     .error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error };
+            phx__dial_addr_address(at, i, &out->address);
+            if (node < p->ids.size) {
+                out->peer = p->ids.at[node];
+                out->linked = phx__node_link(p, node) != NULL;
+            }
+            out++;
+        }
     return n;
 }
 
@@ -24258,11 +24788,26 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
         phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
         if (hub[i].linked)
             phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
-        else if (hub[i].error == PHX_EAGAIN || hub[i].tried_us == 0)
-            phx__node_text_put(t, "%s\n", hub[i].error == PHX_EAGAIN ? "being tried" : "not tried");
         else
-            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, hub[i].tried_us),
-                               phx_strerror(hub[i].error));
+            explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
+    }
+}
+
+/* Names that it claims in vain: one that cannot be reached holds them by a higher claim until it failed. */
+PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    char id[PHX_ID_TEXT];
+
+    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++) {
+        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)of->at[k].first, NULL, 0);
+        uint32_t owner = phx__names_owner(&p->names, (uint64_t)name, NULL, NULL);
+        uint64_t at;
+        if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
+            continue;
+        at += p->cfg.detector.broken_us;
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", of->at[k].first, of->at[k].last,
+                           at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
     }
 }
 
@@ -24288,6 +24833,7 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
     if (i == PHX__SELF) {
         explain_hubs(&t, p);
     } else {
+        explain_waits(&t, p, i);
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);
@@ -24570,13 +25116,31 @@ static int api_detector_check(const struct phx_detector *d)
     return valid ? 0 : PHX_EINVAL;
 }
 
+/* phx_fd becomes readable if work or an earlier deadline waits for a step: a host may watch that alone. */
+PHX__COLD static void api_wake_watcher(phx *p)
+{
+    uint64_t at = phx_deadline(p);
+
+    if (at <= p->now || at < p->step.deadline)
+        p->step.woken = p->own.world.wake(p->own.world.world) == 0;
+}
+
+/* A call has ended so. A host that has not asked for phx_fd pays nothing. */
+static int api_wake(phx *p, int result)
+{
+    if (result >= 0 && p->step.watched && !p->step.woken && !p->step.active)
+        api_wake_watcher(p);
+    return result;
+}
+
 int phx_set_detector(phx *p, const struct phx_detector *d)
 {
     if (p == NULL || d == NULL || api_detector_check(d) != 0)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_DETECTOR, 0, d, sizeof *d);
     p->cfg.detector = *d;
     phx__detect_limits(&p->detect, d);
-    return 0;
+    return api_wake(p, 0);
 }
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
@@ -24638,7 +25202,7 @@ PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         return 0;
     }
     if (cfg->os != NULL)
-        p->os.free = NULL; /* the host's world is still the host's */
+        p->own.world.free = NULL; /* the host's world is still the host's */
     phx__node_step_free(p);
     return err;
 }
@@ -24656,6 +25220,7 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    phx__node_record_note(p, PHX__NOTE_FREE, 0, NULL, 0);
     p->step.free_later |= p->step.active;
     p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
@@ -24674,12 +25239,14 @@ static int api_check(const phx *p, int valid, int in_order)
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
 
-/* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
-PHX__COLD static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
+/* Text of a call, `kind`, to up to `capacity` addresses: how many, or why none. With 1 it names no host. */
+PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
     int i, n, err = text == NULL ? PHX_EINVAL : phx__addr_parse(text, &parsed);
 
+    if (text != NULL)
+        phx__node_record_note(p, kind, 0, text, strlen(text) + 1);
     if (err != 0)
         return err;
     memset(out, 0, sizeof *out);
@@ -24708,7 +25275,7 @@ PHX__COLD int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
+    if ((n = api_resolve(p, PHX__NOTE_BIND, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -24719,7 +25286,7 @@ PHX__COLD int phx_listen(phx *p, const char *address)
         if (one != 0 && err == 0)
             err = one;
     }
-    return done > 0 ? 0 : err;
+    return done > 0 ? api_wake(p, 0) : err;
 }
 
 int phx_listening(const phx *p, int index, struct phx_address *out)
@@ -24736,13 +25303,13 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
 static int api_card_changed(phx *p, int changed)
 {
     p->news.card_stale |= changed > 0;
-    return changed < 0 ? changed : 0;
+    return api_wake(p, changed < 0 ? changed : 0);
 }
 
 PHX__COLD int phx_advertise(phx *p, const char *address)
 {
     struct phx_address a;
-    int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
+    int n = p == NULL ? PHX_EINVAL : api_resolve(p, PHX__NOTE_ADVERTISE, address, &a, 1);
 
     if (n < 0)
         return n;
@@ -24754,12 +25321,12 @@ PHX__COLD int phx_advertise(phx *p, const char *address)
 }
 
 /* The addresses of a hub: how many, or why none. */
-static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
+static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
     int n = api_check(p, 1, 1);
 
     if (n == 0)
-        n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
+        n = api_resolve(p, kind, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     return n;
@@ -24768,7 +25335,7 @@ static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_A
 PHX__COLD int phx_unjoin(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int n = api_hub(p, address, a);
+    int n = api_hub(p, PHX__NOTE_UNJOIN, address, a);
 
     return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
 }
@@ -24776,7 +25343,7 @@ PHX__COLD int phx_unjoin(phx *p, const char *address)
 PHX__COLD int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n = api_hub(p, address, a);
+    int i, n = api_hub(p, PHX__NOTE_JOIN, address, a);
 
     if (n < 0)
         return n;
@@ -24786,7 +25353,7 @@ PHX__COLD int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n);
+    return api_wake(p, phx__dial_hub(&p->dial, a, (uint32_t)n));
 }
 
 PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
@@ -24795,26 +25362,28 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0)
         return PHX_EINVAL;
-    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+    if (fd == p->own.world.fd(p->own.world.world) || fd == phx__os_wake_handle(&p->own.world)
         || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
         return PHX_EINVAL; /* the node's own: it stays as it is */
+    phx__node_record_note(p, PHX__NOTE_ADOPT, fd, &dialer, sizeof dialer);
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
-    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+    if (err == 0 && phx__os_wake_handle(&p->own.world) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
     if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
         || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
-        || (err = phx__os_adopt(&p->os, fd)) != 0) {
+        || (err = phx__node_record_adopt(p, fd)) != 0) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
-    return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+    return api_wake(p, phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS));
 }
 
 PHX__COLD int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {
     if (p == NULL || keys == NULL || count < 1)
         return PHX_EINVAL;
-    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+    phx__node_record_note(p, PHX__NOTE_KEYS, count, NULL, 0);
+    return api_wake(p, phx__node_keys_set(&p->keys, keys, (uint32_t)count));
 }
 
 int phx_read_key(const char *path, void *out, size_t capacity)
@@ -24841,6 +25410,7 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
     if (p == NULL || id == NULL || phx__id_equal(id, &p->self))
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_FAIL, 0, id, sizeof *id);
     if (!p->step.active) /* a callback may be about a message of one that is forgotten */
         phx__node_dead_make_room(p, id);
     if ((err = phx__id_add(&p->ids, id, &node)) != 0 || p->ids.used[node] != PHX__ID_USED
@@ -24849,7 +25419,7 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
     p->ids.used[node] = PHX__ID_FAILING;
     p->post.calls = 0; /* what came of it is not shown any more */
     p->step.more = 1;
-    return 0;
+    return api_wake(p, 0);
 }
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
@@ -24860,6 +25430,7 @@ PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
     while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
@@ -24904,7 +25475,7 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
-    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
+    if ((wake = phx__os_wake_handle(&p->own.world)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -24917,14 +25488,21 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
     return n;
 }
 
-int phx_fd(const phx *p)
+int phx_fd(phx *p)
 {
-    return p == NULL ? PHX_EINVAL : p->os.fd(p->os.world);
+    int fd = p == NULL ? PHX_EINVAL : p->own.world.fd(p->own.world.world);
+
+    if (fd < 0 || p->step.watched)
+        return fd;
+    phx__node_record_note(p, PHX__NOTE_FD, 0, NULL, 0);
+    p->step.watched = 1;
+    p->step.deadline = phx_deadline(p);
+    return api_wake(p, fd);
 }
 
 int phx_wake(phx *p)
 {
-    return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
+    return p == NULL ? PHX_EINVAL : p->own.world.wake(p->own.world.world);
 }
 
 int phx_busy(phx *p, uint64_t us)
@@ -24933,6 +25511,7 @@ int phx_busy(phx *p, uint64_t us)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_BUSY, (int64_t)us, NULL, 0);
     phx__detect_busy(&p->detect, us);
     if (p->step.active) { /* it writes when it ends */
         p->step.let_go = 1;
@@ -24951,6 +25530,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_LEAVE, (int64_t)drain_us, NULL, 0);
     p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
@@ -24959,7 +25539,7 @@ int phx_close(phx *p, uint64_t drain_us)
     p->step.more = 1;
     phx__dial_stop(&p->dial);
     phx__node_handover_release(&p->handover);
-    return 0;
+    return api_wake(p, 0);
 }
 
 int phx_closed(const phx *p)
@@ -24975,6 +25555,7 @@ int phx_assume(phx *p, uint64_t first, uint64_t last)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_ASSUME, (int64_t)first, &last, sizeof last);
     p->names.keep = p->handover.count > 0;
     return api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
@@ -24983,6 +25564,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_RELEASE, (int64_t)first, &last, sizeof last);
     return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
@@ -24993,6 +25575,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)name, NULL, 0);
     if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
@@ -25008,19 +25591,22 @@ PHX__COLD int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_i
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_HAND, (int64_t)first, &last, sizeof last);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, heir, sizeof *heir);
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
-                                      p->now);
+    return api_wake(p, phx__node_handover_give(&p->handover, range, node,
+                                               phx__names_epoch(&p->names, first, last), p->now));
 }
 
 PHX__COLD size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
     if (!api_fills(p, out, capacity) || first > last)
         return 0;
+    phx__node_record_note(p, PHX__NOTE_BROKEN, (int64_t)first, &last, sizeof last);
     return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
@@ -25030,7 +25616,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
     int err = api_check(p, m != NULL, 1);
 
-    return err != 0 ? err : phx__post_send(&p->post, m);
+    if (err == 0 && p->cfg.record != NULL)
+        phx__node_record_send(p, m);
+    return err != 0 ? err : api_wake(p, phx__post_send(&p->post, m));
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -25054,15 +25642,17 @@ int phx_cast(phx *p, const struct phx_cast *c)
 
     for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
-    err = api_check(p, valid, in_order);
-    return err != 0 ? err : phx__post_multicast_send(&p->post, c);
+    if ((err = api_check(p, valid, in_order)) == 0 && p->cfg.record != NULL)
+        phx__node_record_cast(p, c);
+    return err != 0 ? err : api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
 int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;
-    return p->step.free_later ? PHX_ENOTFOUND : phx__post_box_cancel(&p->post, token);
+    phx__node_record_note(p, PHX__NOTE_CANCEL, (int64_t)token, NULL, 0);
+    return p->step.free_later ? PHX_ENOTFOUND : api_wake(p, phx__post_box_cancel(&p->post, token));
 }
 
 size_t phx_pending(const phx *p)
@@ -25077,7 +25667,9 @@ PHX__COLD int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
     int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
     int err = api_check(p, valid, 1);
 
-    return err != 0 ? err : phx__node_trace_add(&p->trace, node, token, p->now);
+    if (err == 0)
+        phx__node_record_note(p, PHX__NOTE_TRACE, (int64_t)token, node, sizeof *node);
+    return err != 0 ? err : api_wake(p, phx__node_trace_add(&p->trace, node, token, p->now));
 }
 
 void phx_self(const phx *p, struct phx_id *out)

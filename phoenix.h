@@ -499,6 +499,15 @@ struct phx_config {
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
     const struct phx_os *os;       /* NULL: the real one */
+
+    /* Gets every input of this node as it comes, in pieces, to be kept in that order (fwrite to a file, say):
+     * calls with their arguments, what the world, time and callbacks say, whether there was memory. From
+     * this test/sim/replay runs the node again, step by step, with the same phoenix.c and kind of machine: a
+     * crash in the field becomes a test. PAYLOADS ARE IN IT, and random numbers, which give away what TLS
+     * hid; keys are not, and who replays a node that has some must have them. It must call nothing of the
+     * node. phx_dump, phx_explain and what does not change a node are left out. user is cfg.user. NULL:
+     * nothing is noted, and it costs nothing. */
+    void (*record)(const void *bytes, size_t size, void *user);
 };
 
 /* Fills cfg with the defaults. This, phx_nodes and phx_stats are macros that tell phoenix.c with which
@@ -599,22 +608,18 @@ int phx_timeout_ms(const phx *p, uint64_t now_us);
  * array. Each link is one, each listener is one or two (cfg.same_host), and phx_wake is one. */
 int phx_fds(const phx *p, struct pollfd *fds, int capacity);
 
-/* One descriptor that is readable whenever a step has something to read or write, for hosts with an
- * epoll, kqueue, libuv or glib loop of their own: watch it for reading and call phx_step(p, now, NULL, 0).
- * PHX_ENOTSUP where the system has none (poll-only builds). Deadlines still count: a call outside of a step
- * that makes work does not make it readable, so ask phx_timeout_ms after it, or step. Lives as long as p. */
-int phx_fd(const phx *p);
+/* One descriptor that is readable whenever a step has something to read or write, for hosts with an epoll,
+ * kqueue, libuv or glib loop of their own: watch it for reading and call phx_step(p, now, NULL, 0). It is the
+ * same from phx_new to phx_free, which closes it: take it out of your loop before. PHX_ENOTSUP where the
+ * system has none (poll-only builds). A call outside a step that leaves work to be done at once (a send, a
+ * name, a hub), or an earlier deadline (a time limit), makes it readable, too. That costs a write and a read
+ * of a pipe once per step, from the first call of phx_fd on; who watches phx_fds and never calls this pays
+ * nothing. Deadlines still count: after each step, ask phx_timeout_ms. */
+int phx_fd(phx *p);
 
 /* Makes the descriptors of phx_fds and phx_fd readable, so that a sleeping host comes back to phx_step.
  * The one call that is safe from other threads and from signal handlers. */
 int phx_wake(phx *p);
-
-/* The host will not step for about us microseconds: it is going to compute. All neighbours are told now,
- * without waiting for a step, and do not wonder before that time is over; what this node owes leaves with
- * it (inside a callback when the step ends). The next phx_step ends it, and tells them so. Costs two small
- * frames per link, so call it before pauses longer than detector.interval_us, and before shorter ones
- * phx_step with n == 0. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
-int phx_busy(phx *p, uint64_t us);
 
 /* The host knows better: this node is dead, and stays so until phx_free, whatever may be heard of it. Its
  * links close, it is dialled no more (an address of phx_join is: another one may answer there), and nothing
@@ -626,8 +631,36 @@ int phx_busy(phx *p, uint64_t us);
  * if it was said before; PHX_EINVAL (it is this node), PHX_ELIMIT, PHX_ENOMEM. */
 int phx_fail(phx *p, const struct phx_id *node);
 
-/* A monotonic clock for hosts that have none. */
+/* A clock for hosts that have none: microseconds of CLOCK_MONOTONIC, since the machine's start or so. It
+ * never steps back and is the same in all processes of a machine; on Linux it stands still while the machine
+ * is suspended. Neither wall clock nor process time. */
 uint64_t phx_now_us(void);
+
+/* ---- Before you block -------------------------------------------------------------------------- */
+
+/* Nothing works for you between steps. Before an MPI collective, a read of a large file, a long kernel or a
+ * sleep do one of these:
+ *
+ *      phx_step(p, phx_now_us(), fds, 0);  // pauses below detector.interval_us (5 s by default): what this
+ *                                          // node owes leaves: acks, own names, messages as far as links
+ *                                          // take them. fds may be any pollfd, since none is looked at
+ *      phx_busy(p, 60 * 1000000);          // longer ones: that, and nobody wonders for about a minute
+ *
+ * Without the first, acks and own names wait for company; a program on the other side that waits for them
+ * waits for you, and two MPI programs coupled by Phoenix can wait for each other for ever. Without the second
+ * the neighbours suspect this node, and in the end it is FAILED.
+ *
+ * How much goes in one step: it reads up to cfg.step_bytes from a link (of a message received in place 1
+ * MiB), writes what the socket takes, and returns 1 while there is more. A host that comes by once per time
+ * step calls it until it returns 0. Then at most what a socket holds passes in a time step: 4 MiB (and
+ * cfg.window), so that 16 MB take 4 to 8; over a UNIX socket twice net.core.wmem_max if that is less: some 40
+ * with the 208 KiB that it is by default. */
+
+/* The host will not step for about us microseconds: it is going to compute. All neighbours are told now,
+ * without waiting for a step, and do not wonder before that time is over; what this node owes leaves with
+ * it (inside a callback when the step ends). The next phx_step ends it, and tells them so. Costs two small
+ * frames per link. 0 takes it back. PHX_EINVAL: more than a day; PHX_ECLOSED. */
+int phx_busy(phx *p, uint64_t us);
 
 /* ---- Names -------------------------------------------------------------------------------------- */
 
@@ -635,9 +668,9 @@ uint64_t phx_now_us(void);
  * holds some of them, the claim with the higher (epoch, id) wins, the same way everywhere, and the
  * loser gets on_conflict. A new claim gets an epoch above every claim known here, so whoever assumes
  * last and knows of the other wins. What a process held that died goes to the next one once it counts as
- * failed, detector.broken_us after its last route; a process that is started again with an id of its own is
- * not told of that wait. With the same cfg.id and a higher cfg.incarnation there is none. PHX_ERANGE,
- * PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
+ * failed, detector.broken_us after its last route. A process that is started again with an id of its own may
+ * not know of that wait; all who know of both lives do: see phx_explain, `waits`. With the same cfg.id and a
+ * higher cfg.incarnation there is none. PHX_ERANGE, PHX_ELIMIT (100,000 ranges), PHX_ENOMEM. */
 int phx_assume(phx *p, uint64_t first, uint64_t last);
 
 /* Gives names up. Parts not held are ignored. Messages to them then wait at their senders until
@@ -780,6 +813,8 @@ void phx_self(const phx *p, struct phx_id *out);
  *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
  *      label         if it has one: cfg.label there
  *      names         a range that it holds; names-more: how many are not shown
+ *      waits         of these, one that a node holds which cannot be reached, by a claim that counts until
+ *                    that has failed: for how long yet, unless it is heard of, and which node
  *      link          the link with it, or none; ", within this host": see cfg.same_host
  *      heard         when something last came on it
  *      promised      how often it says it is to be heard on the link; with ", busy" during phx_busy,

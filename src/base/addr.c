@@ -188,16 +188,11 @@ static void addr_put_text(struct phx__writer *w, const char *s)
     phx__buf_put_bytes(w, s, strlen(s));
 }
 
-PHX__COLD static void addr_put_port(struct phx__writer *w, unsigned port)
+PHX__COLD static void addr_put_number(struct phx__writer *w, unsigned n)
 {
-    char text[8]; /* 65535 has five digits, which come lowest first */
-    size_t at = sizeof text;
-
-    do {
-        text[--at] = (char)('0' + port % 10);
-        port /= 10;
-    } while (port > 0);
-    phx__buf_put_bytes(w, text + at, sizeof text - at);
+    if (n > 9)
+        addr_put_number(w, n / 10);
+    phx__buf_put_u8(w, (uint8_t)('0' + n % 10));
 }
 
 PHX__COLD static void addr_put_ip(struct phx__writer *w, const struct phx_address *a)
@@ -229,7 +224,7 @@ PHX__COLD const char *phx_address_text(const struct phx_address *address, char o
     case PHX_IPV6:
         addr_put_text(&w, address->tls ? "tls://" : "tcp://");
         addr_put_ip(&w, address);
-        addr_put_port(&w, address->port);
+        addr_put_number(&w, address->port);
         break;
     default:
         addr_put_text(&w, "none");

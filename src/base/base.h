@@ -32,7 +32,9 @@
 #endif
 
 /* Functions of starts, ends and questions: the compiler makes them small and not fast. */
-#ifdef __GNUC__
+#ifdef __clang__
+#define PHX__COLD __attribute__((cold, minsize))
+#elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
 #else
 #define PHX__COLD

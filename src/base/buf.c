@@ -241,6 +241,7 @@ void phx__buf_block_retire(struct phx__block *b)
     if (release == NULL)
         return;
     b->release = buf_released; /* still tells a wrapped block from one of our own */
+    b->mem->told++;
     release(b->data, b->capacity, b->arg);
 }
 
@@ -259,6 +260,7 @@ void phx__buf_block_drop(struct phx__block *b)
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
         phx__mem_put(last.mem, b, sizeof *b);
+        last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
 }

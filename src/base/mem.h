@@ -15,6 +15,7 @@ struct phx__mem {
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
+    uint64_t told;  /* callbacks of the host so far: all that call it have this struct */
     uint64_t looks; /* entries of tables visited, for phx_stats: all rooms have this struct */
 };
 

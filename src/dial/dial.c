@@ -44,6 +44,7 @@
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
 #include "dial/dial.h"
+#include "base/rnd.h"
 
 /* After this many rounds without success, half a minute by default if all refuse at once, the wait for a node
  * may double up to DIAL_DEAD_FACTOR times retry_max. Not for a hub: the user named it. */
@@ -159,7 +160,7 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t fa
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh > 0
+    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh
            && dial_node(d, t->node)->reachable;
 }
 
@@ -446,12 +447,6 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 /* Begins a round: 0 if it is planned for later instead. */
 PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (t->fresh > 0 && phx__dial_start_is_patient(&d->start, d->targets.known, *d->now)
-        && dial_courtesy(d, t) > 0) {
-        t->fresh--;
-        dial_plan(d, t, dial_courtesy(d, t));
-        return 0;
-    }
     t->fresh = 0;
     if ((t->untried = (uint8_t)phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now)) == 0) {
         dial_plan(d, t, 0); /* it was set off too soon: not before the first rest ends */
@@ -577,8 +572,8 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
     d->start.learnt_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    t->fresh = PHX__DIAL_START_PATIENCE;
-    dial_plan(d, t, dial_courtesy(d, t) + phx__dial_start_spread(&d->start, ts->known, d->rnd));
+    t->fresh = 1;
+    dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
 
@@ -757,7 +752,6 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     d->targets.known += !n->linked && n->target == 0;
     n->linked = (uint8_t)(n->linked ? n->linked : 1);
     n->wanted = 0;
-    d->start.linked_at = *d->now;
     n->up_at = dial_tick(*d->now);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         dial_rest(d, all[count]);
@@ -890,12 +884,6 @@ PHX__COLD void phx__dial_moved(struct phx__dial *d)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-PHX__COLD void phx__dial_told_all(struct phx__dial *d)
-{
-    if (phx__dial_start_told_all(&d->start, *d->now))
-        dial_kick(d, 1);
-}
-
 PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
@@ -967,8 +955,6 @@ PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
         return;
     if (!d->targets.at[arg].queued)
         dial_push(d, &d->targets.at[arg]);
-    if (phx__dial_start_asks(&d->start, d->targets.known, *d->now))
-        d->ops.ask(d->ops.ctx);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {

@@ -21,8 +21,6 @@ struct phx__dial_ops {
     int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
     void (*abandon)(phx *ctx, uint32_t slot);
-    /* Ask the node that told of the last new one whether that was all: see phx__dial_told_all. */
-    void (*ask)(phx *ctx);
     /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
     int (*busy)(phx *ctx);
     /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
@@ -76,8 +74,6 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* The node that was asked knows no more than this node does. */
-PHX_PRIVATE void phx__dial_told_all(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */

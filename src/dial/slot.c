@@ -8,8 +8,8 @@
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 #include "dial/slot.h"
 
-/* The first SYN may be lost; the second is sent after a second (RFC 6298, 2.1). And a round trip. */
-#define SLOT_LINGER_US (1250 * PHX__MS)
+/* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
+#define SLOT_LINGER_US (250 * PHX__MS)
 #define SLOT_SHARE 4u
 /* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
 #define SLOT_MAX 65536u

@@ -11,33 +11,24 @@
  *
  *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
  *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
- *     processors to the others. Those to whom somebody sends come first. That a hub has told all cannot be
- *     seen, as a slow one looks the same. So after a moment without news the node that told of the last one
- *     is asked for a BEAT: if its digest is ours, that was all.
+ *     processors to the others. Those to whom somebody sends come first. After a moment without news all
+ *     are taken to be known.
  *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
  *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
  *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
- *     only last longer, until they time out and start over.
- *   - Whom to dial first is drawn, so that not all dial the same node: as a moment in a short time, in few
- *     steps, because each moment is a turn of its own.
- *   - The side that leaves the dial to the other goes on doing so while links keep coming. */
+ *     only last longer, until they time out and start over. */
 #include "dial/start.h"
 
 #define START_EACH_US PHX__MS
-/* News may have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links
- * of so many take on two cores: 12 ms in all for 100, 42 ms for 200. Else a node asks again. */
+/* News have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links of
+ * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
 #define START_LULL_MOST_US (200 * PHX__MS)
-#define START_AGAIN_US (20 * PHX__MS)
-/* First dials are spread over this long for each known node, 32 ms for 400, in this many steps. */
-#define START_SPREAD_US UINT64_C(80)
-#define START_STEPS 32u
-/* The first dial stays left to the other side while links came within this. */
-#define START_PATIENCE_US PHX__SECOND
-/* A dial without an answer for this long has met a firewall, or a long way, and does not count any more. Nor
- * does one that was answered and is no link long after: that process is stopped, or has very much to do. */
-#define START_SILENT_US (250 * PHX__MS)
+/* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
+ * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
+ * answered and is no link long after: that process is stopped, or has very much to do. */
+#define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
 /* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
 #define START_WINDOW 2u
@@ -58,42 +49,12 @@ PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t
     return s->above != 0 && known > s->above;
 }
 
-/* When somebody is asked whether that was all the news; UINT64_MAX: it is known that it was. */
-PHX__COLD static uint64_t start_ask_at(const struct phx__dial_start *s, uint32_t known)
+/* When the news are over, if none comes until then. */
+PHX__COLD static uint64_t start_quiet_at(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
 
-    if (s->learnt_at <= s->told_all_at)
-        return UINT64_MAX;
-    return PHX__MAX(s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US), s->asked_at + START_AGAIN_US);
-}
-
-PHX__COLD int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    if (!phx__dial_start_is_paced(s, known) || now < start_ask_at(s, known))
-        return 0;
-    s->asked_at = now;
-    return 1;
-}
-
-PHX__COLD int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->told_all_at >= s->learnt_at || s->asked_at <= s->learnt_at)
-        return 0;
-    s->told_all_at = now;
-    return 1;
-}
-
-uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known, struct phx__rnd *rnd)
-{
-    uint64_t step = START_SPREAD_US * known / START_STEPS;
-
-    return phx__dial_start_is_paced(s, known) ? step * phx__rnd_below(rnd, START_STEPS) : 0;
-}
-
-PHX__COLD int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now)
-{
-    return phx__dial_start_is_paced(s, known) && now < s->linked_at + START_PATIENCE_US;
+    return s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US);
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
@@ -117,10 +78,11 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
 uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                  uint32_t known, int busy, uint64_t now)
 {
-    uint64_t turn = s->began_at + known * START_EACH_US, ask = start_ask_at(s, known), at;
+    uint64_t turn = s->began_at + known * START_EACH_US, quiet = start_quiet_at(s, known);
 
-    at = now < turn && (busy || ask != UINT64_MAX) ? turn : start_window_at(s, slots, now);
-    return at <= now ? at : PHX__MIN(at, ask);
+    if (now < turn && (busy || now < quiet))
+        return busy ? turn : PHX__MIN(turn, quiet);
+    return start_window_at(s, slots, now);
 }
 
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)

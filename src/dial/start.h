@@ -2,10 +2,6 @@
 #ifndef PHX_DIAL_START_H
 #define PHX_DIAL_START_H
 #include "dial/slot.h"
-#include "base/rnd.h"
-
-/* How often at most a first dial is left to the other side beyond its time. */
-#define PHX__DIAL_START_PATIENCE 10u
 
 struct phx__dial_start {
     uint32_t above;     /* a start is paced above this many known nodes; 0: never */
@@ -13,28 +9,16 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t learnt_at; /* when a node was last heard of for the first time */
-    uint64_t asked_at;  /* when somebody was last asked whether that was all */
-    uint64_t told_all_at; /* when the answer was that it was */
-    uint64_t linked_at; /* when a link last came up */
     uint64_t began_at;  /* when a dial last began */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
 PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
-/* How long to put a first dial off, so that not all dial the same node; 0 if the start is not paced. */
-PHX_PRIVATE uint64_t phx__dial_start_spread(const struct phx__dial_start *s, uint32_t known,
-                                            struct phx__rnd *rnd);
-/* Links are still coming: it is too soon for a first dial in place of the other side. */
-PHX_PRIVATE int phx__dial_start_is_patient(const struct phx__dial_start *s, uint32_t known, uint64_t now);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
 PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
                                              const struct phx__dial_slots *slots, uint32_t known, int busy,
                                              uint64_t now);
-/* 1 if it is time to ask whether that was all the news: the caller does. */
-PHX_PRIVATE int phx__dial_start_asks(struct phx__dial_start *s, uint32_t known, uint64_t now);
-/* The node that was asked knows no more: 1 if that is news. */
-PHX_PRIVATE int phx__dial_start_told_all(struct phx__dial_start *s, uint64_t now);
 /* A link came this long after its dial. most: of the window. */
 PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 

@@ -15,7 +15,7 @@ struct phx__dial_target {      /* a hub, or a node that may be dialled */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
-    uint8_t fresh;                 /* not dialled yet, and may be left to the other side so often */
+    uint8_t fresh;                 /* not dialled yet */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
     uint32_t timer;                /* when to begin a round or try the next address */

@@ -142,14 +142,13 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
     size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
-    uint64_t price;
 
-    if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0)) {
-        price = link_price(s, l);
-        most = LINK_REST_READ / (price < 16 ? (size_t)price : 16);
-        room = room < most ? room : most;
-    }
-    return l->state != PHX__LINK_UP && room > LINK_HELLO_MOST ? LINK_HELLO_MOST : room;
+    most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
+    if (l->place.large && kept == 0)
+        most = PHX__LINK_PLACE_TAIL;
+    else if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0))
+        most = PHX__MIN(most, LINK_REST_READ / (size_t)PHX__MIN(link_price(s, l), 16u));
+    return PHX__MIN(room, most);
 }
 
 /* As phx__link_read: `kept` bytes of a frame stand in the scratch. An accepted link gets its engine with the
@@ -162,8 +161,7 @@ static int link_read_tls(struct phx__link_set *s, struct phx__link *l, size_t ke
     long n;
     int err;
 
-    room = PHX__MIN(room, left);
-    room = PHX__MIN(room, most);
+    room = PHX__MIN(room, PHX__MIN(left, most));
     if ((n = phx__link_place_recv(s, l, buffer, room)) <= 0)
         return (int)n;
     if (l->state != PHX__LINK_UP && l->in.bytes > LINK_TLS_HELLO_MOST)
@@ -255,6 +253,8 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
         memcpy(s->scratch, l->in.stash, kept);
     if (l->secure)
         return link_read_tls(s, l, kept);
+    if (l->in.more)
+        l->place.large = 0; /* so much came that is small: read as usual */
     n = phx__link_place_recv(s, l, s->scratch + kept, link_room(s, l));
     return n <= 0 ? (int)n : link_frames(s, l, s->scratch, kept + (size_t)n);
 }

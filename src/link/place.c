@@ -26,26 +26,20 @@
  *
  * How many fragments a read guesses is learnt: a right guess doubles it, plus one, a wrong one sets it to
  * none. So a link on which two large messages alternate is read as any other, and one with an ack now and
- * then loses little. After none, what came shows whether a guess would have been right.
+ * then loses little. After none, what came shows whether a guess would have been right. The front of the
+ * first fragment is copied; so after a large message little is read at first: the next may be large, too.
  *
- * Measured 2026-11 on loopback, both ends' CPU for 1 GB in messages of 1 MiB (medians of 21 interleaved
- * rounds, others on the machine): copy from a scratch of 256 KiB 394 ms, of 1 MiB 363; in place with reads up
- * to 256 KiB 379, 512 KiB 348, 1 MiB 295. Larger fragments, each read exactly, need no guesses, but with 256
- * KiB 4.8 reads for 1 MB and with 512 KiB 2.9, where guesses need 1.0; streams of 1 MiB lost 3 %.
+ * Measured on loopback, both ends' CPU for 1 GB in messages of 1 MiB: copied 394 ms, in place with reads up
+ * to 256 KiB 379, 1 MiB 295. Larger fragments, each read exactly, need no guesses, but 3 to 5 reads for 1 MB.
  *
  * Two links may bring the same fragment, so a place can be overtaken (see struct phx__place). It is never
- * written to again then, because the buffer may be the application's, which may have it back. What still
- * comes of the payload is thrown away. It is a duplicate; if it is not, its flow sends it again. While one
- * link has an open place no other guesses at that fragment (phx__post_recv_ahead): a wrong guess would spoil
- * what is there. */
+ * written to again then: the buffer may be the application's again. What still comes of the payload is thrown
+ * away; if it is no duplicate, its flow sends it again. While one link has an open place no other guesses at
+ * that fragment (phx__post_recv_ahead): a wrong guess would spoil what is there. */
 #include "link/state.h"
 
-/* Frames of this size get a place, however little of them is missing: the stash would be a copy, too, and
- * reading goes on in place after them. */
+/* Frames of this size get a place, however little of them is missing: reading goes on in place after them. */
 #define PLACE_LEAST 16384u
-/* What is read behind the end of a message: a few small frames, but little of a large one, since that is
- * copied. */
-#define PLACE_TAIL 4096u
 
 /* ---- One read for the rest of a payload and for what probably follows */
 
@@ -81,7 +75,7 @@ static void place_spread(const struct phx__link_set *s, const struct phx__place 
         place_add(r, p->block->data + at, size);
     }
     if (most == 0 || at == end)
-        place_add(r, s->scratch, most == 0 ? s->room : PLACE_TAIL);
+        place_add(r, s->scratch, most == 0 ? s->room : PHX__LINK_PLACE_TAIL);
 }
 
 /* Copies n bytes that came, from this part of the read on, to a new block. */
@@ -126,6 +120,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     place.got = size - head < place.size ? size - head : place.size;
     memcpy(place.block->data + place.at, p + head, place.got);
     l->place.open = place;
+    l->place.large = place.block->capacity > s->scratch_size;
     return 1;
 }
 
@@ -207,6 +202,8 @@ static const struct iovec *place_guessed(struct phx__link_set *s, struct phx__li
         }
         *n = place_fill(s, l, *n - PHX__DATA_HEAD);
     }
+    if (at == end && r->guesses > 0 && r->guesses == l->place.guess && l->place.guess < PHX__LINK_PLACE_MOST)
+        l->place.guess = 2 * l->place.guess + 1;
     return at;
 }
 

@@ -64,13 +64,31 @@ static int api_detector_check(const struct phx_detector *d)
     return valid ? 0 : PHX_EINVAL;
 }
 
+/* phx_fd becomes readable if work or an earlier deadline waits for a step: a host may watch that alone. */
+PHX__COLD static void api_wake_watcher(phx *p)
+{
+    uint64_t at = phx_deadline(p);
+
+    if (at <= p->now || at < p->step.deadline)
+        p->step.woken = p->own.world.wake(p->own.world.world) == 0;
+}
+
+/* A call has ended so. A host that has not asked for phx_fd pays nothing. */
+static int api_wake(phx *p, int result)
+{
+    if (result >= 0 && p->step.watched && !p->step.woken && !p->step.active)
+        api_wake_watcher(p);
+    return result;
+}
+
 int phx_set_detector(phx *p, const struct phx_detector *d)
 {
     if (p == NULL || d == NULL || api_detector_check(d) != 0)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_DETECTOR, 0, d, sizeof *d);
     p->cfg.detector = *d;
     phx__detect_limits(&p->detect, d);
-    return 0;
+    return api_wake(p, 0);
 }
 
 void phx_get_detector(const phx *p, struct phx_detector *out)
@@ -132,7 +150,7 @@ PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
         return 0;
     }
     if (cfg->os != NULL)
-        p->os.free = NULL; /* the host's world is still the host's */
+        p->own.world.free = NULL; /* the host's world is still the host's */
     phx__node_step_free(p);
     return err;
 }
@@ -150,6 +168,7 @@ void phx_free(phx *p)
 {
     if (p == NULL)
         return;
+    phx__node_record_note(p, PHX__NOTE_FREE, 0, NULL, 0);
     p->step.free_later |= p->step.active;
     p->post.calls = 0; /* what the host is not shown is not taken */
     if (p->step.active)
@@ -168,12 +187,14 @@ static int api_check(const phx *p, int valid, int in_order)
 
 /* ---- Addresses and keys ---------------------------------------------------------------------- */
 
-/* Text to up to `capacity` addresses: how many, or why none. With capacity 1 it names no host. */
-PHX__COLD static int api_resolve(phx *p, const char *text, struct phx_address *out, int capacity)
+/* Text of a call, `kind`, to up to `capacity` addresses: how many, or why none. With 1 it names no host. */
+PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_address *out, int capacity)
 {
     struct phx__parsed parsed;
     int i, n, err = text == NULL ? PHX_EINVAL : phx__addr_parse(text, &parsed);
 
+    if (text != NULL)
+        phx__node_record_note(p, kind, 0, text, strlen(text) + 1);
     if (err != 0)
         return err;
     memset(out, 0, sizeof *out);
@@ -202,7 +223,7 @@ PHX__COLD int phx_listen(phx *p, const char *address)
 
     if (err != 0)
         return err;
-    if ((n = api_resolve(p, address, a, (int)PHX__LISTENERS)) < 0)
+    if ((n = api_resolve(p, PHX__NOTE_BIND, address, a, (int)PHX__LISTENERS)) < 0)
         return n;
     for (i = 0; i < n; i++) {
         int one;
@@ -213,7 +234,7 @@ PHX__COLD int phx_listen(phx *p, const char *address)
         if (one != 0 && err == 0)
             err = one;
     }
-    return done > 0 ? 0 : err;
+    return done > 0 ? api_wake(p, 0) : err;
 }
 
 int phx_listening(const phx *p, int index, struct phx_address *out)
@@ -230,13 +251,13 @@ int phx_listening(const phx *p, int index, struct phx_address *out)
 static int api_card_changed(phx *p, int changed)
 {
     p->news.card_stale |= changed > 0;
-    return changed < 0 ? changed : 0;
+    return api_wake(p, changed < 0 ? changed : 0);
 }
 
 PHX__COLD int phx_advertise(phx *p, const char *address)
 {
     struct phx_address a;
-    int n = p == NULL ? PHX_EINVAL : api_resolve(p, address, &a, 1);
+    int n = p == NULL ? PHX_EINVAL : api_resolve(p, PHX__NOTE_ADVERTISE, address, &a, 1);
 
     if (n < 0)
         return n;
@@ -248,12 +269,12 @@ PHX__COLD int phx_advertise(phx *p, const char *address)
 }
 
 /* The addresses of a hub: how many, or why none. */
-static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
+static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
     int n = api_check(p, 1, 1);
 
     if (n == 0)
-        n = api_resolve(p, address, a, (int)PHX__DIAL_ADDRESSES);
+        n = api_resolve(p, kind, address, a, (int)PHX__DIAL_ADDRESSES);
     if (n == PHX_ESCHEME && p->cfg.dial != NULL)
         n = phx__addr_other(address, &a[0]) == 0 ? 1 : PHX_EADDRESS;
     return n;
@@ -262,7 +283,7 @@ static int api_hub(phx *p, const char *address, struct phx_address a[PHX__DIAL_A
 PHX__COLD int phx_unjoin(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int n = api_hub(p, address, a);
+    int n = api_hub(p, PHX__NOTE_UNJOIN, address, a);
 
     return n < 0 ? n : phx__dial_unhub(&p->dial, a, (uint32_t)n);
 }
@@ -270,7 +291,7 @@ PHX__COLD int phx_unjoin(phx *p, const char *address)
 PHX__COLD int phx_join(phx *p, const char *address)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
-    int i, n = api_hub(p, address, a);
+    int i, n = api_hub(p, PHX__NOTE_JOIN, address, a);
 
     if (n < 0)
         return n;
@@ -280,7 +301,7 @@ PHX__COLD int phx_join(phx *p, const char *address)
         if (a[i].family != PHX_UNIX && a[i].family != PHX_OTHER && a[i].port == 0)
             return PHX_EADDRESS;
     }
-    return phx__dial_hub(&p->dial, a, (uint32_t)n);
+    return api_wake(p, phx__dial_hub(&p->dial, a, (uint32_t)n));
 }
 
 PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
@@ -289,26 +310,28 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 
     if (p == NULL || fd < 0)
         return PHX_EINVAL;
-    if (fd == phx_fd(p) || fd == phx__os_wake_handle(&p->os)
+    if (fd == p->own.world.fd(p->own.world.world) || fd == phx__os_wake_handle(&p->own.world)
         || phx__map_get(&p->links.handles, (uint64_t)fd) != UINT32_MAX)
         return PHX_EINVAL; /* the node's own: it stays as it is */
+    phx__node_record_note(p, PHX__NOTE_ADOPT, fd, &dialer, sizeof dialer);
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
-    if (err == 0 && phx__os_wake_handle(&p->os) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
+    if (err == 0 && phx__os_wake_handle(&p->own.world) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
     if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
         || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
-        || (err = phx__os_adopt(&p->os, fd)) != 0) {
+        || (err = phx__node_record_adopt(p, fd)) != 0) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
-    return phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS);
+    return api_wake(p, phx__node_links_adopt(p, fd, dialer & 1, dialer & PHX_ADOPT_TLS));
 }
 
 PHX__COLD int phx_set_keys(phx *p, const struct phx_key *keys, int count)
 {
     if (p == NULL || keys == NULL || count < 1)
         return PHX_EINVAL;
-    return phx__node_keys_set(&p->keys, keys, (uint32_t)count);
+    phx__node_record_note(p, PHX__NOTE_KEYS, count, NULL, 0);
+    return api_wake(p, phx__node_keys_set(&p->keys, keys, (uint32_t)count));
 }
 
 int phx_read_key(const char *path, void *out, size_t capacity)
@@ -335,6 +358,7 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
     if (p == NULL || id == NULL || phx__id_equal(id, &p->self))
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_FAIL, 0, id, sizeof *id);
     if (!p->step.active) /* a callback may be about a message of one that is forgotten */
         phx__node_dead_make_room(p, id);
     if ((err = phx__id_add(&p->ids, id, &node)) != 0 || p->ids.used[node] != PHX__ID_USED
@@ -343,7 +367,7 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
     p->ids.used[node] = PHX__ID_FAILING;
     p->post.calls = 0; /* what came of it is not shown any more */
     p->step.more = 1;
-    return 0;
+    return api_wake(p, 0);
 }
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
@@ -354,6 +378,7 @@ PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
     while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
@@ -398,7 +423,7 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
-    if ((wake = phx__os_wake_handle(&p->os)) >= 0)
+    if ((wake = phx__os_wake_handle(&p->own.world)) >= 0)
         n = api_put_fd(fds, capacity, n, wake, PHX_READ);
     for (i = 0; i < 2 * p->listeners.count; i++) { /* each with its companion */
         at = &p->listeners.at[i / 2 + i % 2 * (int)PHX__LISTENERS];
@@ -411,14 +436,21 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
     return n;
 }
 
-int phx_fd(const phx *p)
+int phx_fd(phx *p)
 {
-    return p == NULL ? PHX_EINVAL : p->os.fd(p->os.world);
+    int fd = p == NULL ? PHX_EINVAL : p->own.world.fd(p->own.world.world);
+
+    if (fd < 0 || p->step.watched)
+        return fd;
+    phx__node_record_note(p, PHX__NOTE_FD, 0, NULL, 0);
+    p->step.watched = 1;
+    p->step.deadline = phx_deadline(p);
+    return api_wake(p, fd);
 }
 
 int phx_wake(phx *p)
 {
-    return p == NULL ? PHX_EINVAL : p->os.wake(p->os.world);
+    return p == NULL ? PHX_EINVAL : p->own.world.wake(p->own.world.world);
 }
 
 int phx_busy(phx *p, uint64_t us)
@@ -427,6 +459,7 @@ int phx_busy(phx *p, uint64_t us)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_BUSY, (int64_t)us, NULL, 0);
     phx__detect_busy(&p->detect, us);
     if (p->step.active) { /* it writes when it ends */
         p->step.let_go = 1;
@@ -445,6 +478,7 @@ int phx_close(phx *p, uint64_t drain_us)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_LEAVE, (int64_t)drain_us, NULL, 0);
     p->leave.closing = p->step.let_go = 1;
     p->leave.close_at = drain_us < UINT64_MAX - 1 - p->now ? p->now + drain_us : UINT64_MAX - 1;
     goodbye_at = p->leave.close_at - drain_us / 4;
@@ -453,7 +487,7 @@ int phx_close(phx *p, uint64_t drain_us)
     p->step.more = 1;
     phx__dial_stop(&p->dial);
     phx__node_handover_release(&p->handover);
-    return 0;
+    return api_wake(p, 0);
 }
 
 int phx_closed(const phx *p)
@@ -469,6 +503,7 @@ int phx_assume(phx *p, uint64_t first, uint64_t last)
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_ASSUME, (int64_t)first, &last, sizeof last);
     p->names.keep = p->handover.count > 0;
     return api_card_changed(p, phx__names_assume(&p->names, first, last));
 }
@@ -477,6 +512,7 @@ int phx_release(phx *p, uint64_t first, uint64_t last)
 {
     if (p == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_RELEASE, (int64_t)first, &last, sizeof last);
     return first > last ? PHX_ERANGE : api_card_changed(p, phx__names_release(&p->names, first, last));
 }
 
@@ -487,6 +523,7 @@ int phx_owner(phx *p, uint64_t name, struct phx_id *out)
 
     if (p == NULL)
         return PHX_EINVAL;
+    phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)name, NULL, 0);
     if ((node = phx__names_owner(&p->names, name, NULL, &err)) == PHX__NONE)
         return err != 0 ? err : PHX_ENOTFOUND;
     if (out != NULL)
@@ -502,19 +539,22 @@ PHX__COLD int phx_hand(phx *p, uint64_t first, uint64_t last, const struct phx_i
 
     if (err != 0)
         return err;
+    phx__node_record_note(p, PHX__NOTE_HAND, (int64_t)first, &last, sizeof last);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, heir, sizeof *heir);
     node = phx__id_find(&p->ids, heir);
     if (node == PHX__SELF)
         return PHX_EINVAL;
     if (phx__route_dest(&p->route, node) == NULL || phx__node_is_gone(p, node))
         return PHX_ENOTFOUND;
-    return phx__node_handover_give(&p->handover, range, node, phx__names_epoch(&p->names, first, last),
-                                      p->now);
+    return api_wake(p, phx__node_handover_give(&p->handover, range, node,
+                                               phx__names_epoch(&p->names, first, last), p->now));
 }
 
 PHX__COLD size_t phx_broken(phx *p, uint64_t first, uint64_t last, struct phx_lost *out, size_t capacity)
 {
     if (!api_fills(p, out, capacity) || first > last)
         return 0;
+    phx__node_record_note(p, PHX__NOTE_BROKEN, (int64_t)first, &last, sizeof last);
     return phx__names_lost_get(&p->lost, first, last, out, capacity);
 }
 
@@ -524,7 +564,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
     int err = api_check(p, m != NULL, 1);
 
-    return err != 0 ? err : phx__post_send(&p->post, m);
+    if (err == 0 && p->cfg.record != NULL)
+        phx__node_record_send(p, m);
+    return err != 0 ? err : api_wake(p, phx__post_send(&p->post, m));
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,
@@ -548,15 +590,17 @@ int phx_cast(phx *p, const struct phx_cast *c)
 
     for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
-    err = api_check(p, valid, in_order);
-    return err != 0 ? err : phx__post_multicast_send(&p->post, c);
+    if ((err = api_check(p, valid, in_order)) == 0 && p->cfg.record != NULL)
+        phx__node_record_cast(p, c);
+    return err != 0 ? err : api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
 int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;
-    return p->step.free_later ? PHX_ENOTFOUND : phx__post_box_cancel(&p->post, token);
+    phx__node_record_note(p, PHX__NOTE_CANCEL, (int64_t)token, NULL, 0);
+    return p->step.free_later ? PHX_ENOTFOUND : api_wake(p, phx__post_box_cancel(&p->post, token));
 }
 
 size_t phx_pending(const phx *p)
@@ -571,7 +615,9 @@ PHX__COLD int phx_trace(phx *p, const struct phx_id *node, uint64_t token)
     int valid = p != NULL && node != NULL && p->cfg.on_trace != NULL && !phx__id_equal(node, &p->self);
     int err = api_check(p, valid, 1);
 
-    return err != 0 ? err : phx__node_trace_add(&p->trace, node, token, p->now);
+    if (err == 0)
+        phx__node_record_note(p, PHX__NOTE_TRACE, (int64_t)token, node, sizeof *node);
+    return err != 0 ? err : api_wake(p, phx__node_trace_add(&p->trace, node, token, p->now));
 }
 
 void phx_self(const phx *p, struct phx_id *out)

@@ -66,7 +66,7 @@ const char *phx__node_state_text(enum phx_state state)
     return text[state];
 }
 
-const char *phx_strerror(int error)
+PHX__COLD const char *phx_strerror(int error)
 {
     switch (error) {
 #define PHX_ERROR_TEXT(name, value, text) \
@@ -80,23 +80,20 @@ const char *phx_strerror(int error)
 /* ---- The log --------------------------------------------------------------------------------- */
 
 #define BASE_LOG_LINE 320u
-#define BASE_LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
 
-/* A second is over. The count of the lines that were left out is the first of the next. */
+/* Lines are told again. The count of those that were left out is the first. */
 static void base_log_renew(phx *p)
 {
     struct phx__log *g = &p->step.log;
     uint32_t omitted = g->omitted;
 
-    if (p->now < g->since + PHX__SECOND || sizeof g->lines - g->used < BASE_LOG_LINE)
+    if (omitted == 0 || p->now < g->shut || sizeof g->lines - g->used < BASE_LOG_LINE)
         return;
-    g->since = p->now;
-    g->count = g->omitted = 0;
-    if (omitted > 0)
-        phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
+    g->omitted = 0;
+    phx__node_log(p, PHX_LOG_WARN, "%u lines were left out here", (uint64_t)omitted);
 }
 
-void phx__node_log(phx *p, int level, const char *format, ...)
+PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
 {
     struct phx__log *g = &p->step.log;
     struct phx__text t;
@@ -105,11 +102,16 @@ void phx__node_log(phx *p, int level, const char *format, ...)
     if (level > PHX_LOG_MAX || level > p->cfg.log_level || p->cfg.on_log == NULL || p->step.free_later)
         return;
     base_log_renew(p);
-    if ((level < PHX_LOG_DEBUG && g->count >= BASE_LOG_SECOND) || sizeof g->lines - g->used < BASE_LOG_LINE) {
+    if (level < PHX_LOG_DEBUG && g->over[g->next] > p->now) /* not line by line, or half would be counts */
+        g->shut = g->over[(g->next + PHX__LOG_SECOND - 1) % PHX__LOG_SECOND];
+    if ((level < PHX_LOG_DEBUG && g->shut > p->now) || sizeof g->lines - g->used < BASE_LOG_LINE) {
         g->omitted++;
         return;
     }
-    g->count += level < PHX_LOG_DEBUG;
+    if (level < PHX_LOG_DEBUG) {
+        g->over[g->next] = p->now + PHX__SECOND;
+        g->next = (g->next + 1) % PHX__LOG_SECOND;
+    }
     g->lines[g->used++] = (char)level;
     t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
     va_start(ap, format);
@@ -125,13 +127,12 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
-    if (p->step.log.omitted > 0)
-        base_log_renew(p);
+    base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);
     p->step.log.used = 0;
     for (at = 0; at < size && !p->step.free_later; at += strlen(lines + at) + 1)
-        p->cfg.on_log(p, lines[at], lines + at + 1, p->cfg.user);
+        p->cfg.on_log(p, lines[at], lines + at + 1, PHX__USER(p));
 }
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
@@ -203,6 +204,7 @@ const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
 {
     static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
+    phx__names_join_pages((struct phx__names *)&p->names); /* its form alone changes */
     return node < p->names.capacity ? &p->names.of[node] : &none;
 }
 
@@ -242,6 +244,16 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->ranges_count = phx__node_names(p, node)->count;
 }
 
+const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
+{
+    struct phx_node n;
+
+    if (node == PHX__NONE)
+        return "?";
+    phx__node_fill(p, node, &n);
+    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
+}
+
 const struct phx_os *phx__node_os(phx *p)
 {
     p->set.os_calls++;
@@ -250,9 +262,13 @@ const struct phx_os *phx__node_os(phx *p)
 
 /* ---- The time of callbacks ------------------------------------------------------------------- */
 
-uint64_t phx__node_clock(const phx *p)
+uint64_t phx__node_clock(phx *p)
 {
-    return p->os.now != NULL ? p->os.now(p->os.world) : phx_now_us();
+    uint64_t now = p->own.world.now != NULL ? p->own.world.now(p->own.world.world) : phx_now_us();
+
+    if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_NOW, (int64_t)now, NULL, 0);
+    return now;
 }
 
 /* A host is heard of between its steps only. So the callbacks of one step take at most a tenth of the

@@ -1,7 +1,7 @@
 /* base.h - what all files of the node use: text, log, peers, frames to a neighbour, cards. */
 #ifndef PHX_NODE_BASE_H
 #define PHX_NODE_BASE_H
-#include "node/state.h"
+#include "node/record.h"
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
@@ -17,6 +17,8 @@ PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
+/* What lines for people call a node: its label if that is known, or its id; "?" if it is PHX__NONE. */
+PHX_PRIVATE const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT]);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -30,7 +32,8 @@ PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t n
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
-PHX_PRIVATE uint64_t phx__node_clock(const phx *p); /* now, not as of this step */
+#define PHX__USER(p) ((p)->mem.told++, (p)->cfg.user) /* for one callback, which is counted */
+PHX_PRIVATE uint64_t phx__node_clock(phx *p); /* now, not as of this step */
 PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/state.h */
 
 /* ---- Links and frames ------------------------------------------------------------------------ */

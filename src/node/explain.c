@@ -15,9 +15,7 @@ static uint64_t explain_age(const phx *p, uint64_t at)
 /* text: room for an id. */
 PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
 {
-    return node == PHX__SELF         ? "this node"
-           : node < p->ids.size ? phx_id_text(&p->ids.at[node], text)
-                                : "unknown";
+    return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
 }
 
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
@@ -80,39 +78,32 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
         phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
 }
 
-/* Of a node that was never to be dialled. */
-PHX__COLD static void explain_untried(struct phx__text *t, const phx *p, uint32_t node)
+/* What came of an address, at the end of its line. */
+PHX__COLD static void explain_tried(struct phx__text *t, const phx *p, int trying, uint64_t at, int error)
 {
-    struct phx_address a[PHX__CARD_ADDRESSES];
-    uint32_t i, count;
-    char text[PHX_ADDRESS_TEXT];
-
-    if (node >= p->dial.targets.node_capacity || p->dial.targets.nodes[node].target != PHX__DIAL_LATENT)
-        return;
-    count = phx__node_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++)
-        phx__node_text_put(t, "address: %s, not tried\n", phx_address_text(&a[i], text));
+    if (trying || at == 0)
+        phx__node_text_put(t, trying ? "being tried\n" : "not tried\n");
+    else
+        phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at), phx_strerror(error));
 }
 
+/* Of a node that was never to be dialled its card tells the addresses. */
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL;
+    const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
+    struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
     char text[PHX_ADDRESS_TEXT];
-    struct phx_address a;
 
-    if (count == 0)
-        explain_untried(t, p, node);
+    if (count == 0 && node < p->dial.targets.node_capacity
+        && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
+        count = phx__node_addresses((void *)p, node, a);
     for (i = 0; i < count; i++) {
-        phx__dial_addr_address(at, i, &a);
-        phx__node_text_put(t, "address: %s, ", phx_address_text(&a, text));
-        if (at[i].slot != PHX__NONE)
-            phx__node_text_put(t, "being tried\n");
-        else if (at[i].tried_at == 0)
-            phx__node_text_put(t, "not tried\n");
-        else
-            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at[i].tried_at),
-                               phx_strerror(at[i].error));
+        const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
+        if (at != NULL)
+            phx__dial_addr_address(at, i, &a[i]);
+        phx__node_text_put(t, "address: %s, ", phx_address_text(&a[i], text));
+        explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
 
@@ -127,19 +118,6 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
     }
 }
 
-static struct phx_hub explain_hub(const phx *p, const struct phx__dial_addr *at, uint32_t i, uint32_t node)
-{
-    struct phx_hub hub = { .tried_us = at[i].tried_at };
-
-    phx__dial_addr_address(at, i, &hub.address);
-    hub.error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error;
-    if (node < p->ids.size) {
-        hub.peer = p->ids.at[node];
-        hub.linked = phx__node_link(p, node) != NULL;
-    }
-    return hub;
-}
-
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
     const struct phx__dial_addr *at = NULL;
@@ -149,9 +127,18 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
     for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
-        for (i = 0; i < count; i++, n++)
-            if (n < capacity)
-                out[n] = explain_hub(p, at, i, node);
+        for (i = 0; i < count; i++) {
+            if (n++ >= capacity)
+                continue;
+            *out = (struct phx_hub){ .tried_us = at[i].tried_at,
+                                     .error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error };
+            phx__dial_addr_address(at, i, &out->address);
+            if (node < p->ids.size) {
+                out->peer = p->ids.at[node];
+                out->linked = phx__node_link(p, node) != NULL;
+            }
+            out++;
+        }
     return n;
 }
 
@@ -165,11 +152,26 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
         phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
         if (hub[i].linked)
             phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
-        else if (hub[i].error == PHX_EAGAIN || hub[i].tried_us == 0)
-            phx__node_text_put(t, "%s\n", hub[i].error == PHX_EAGAIN ? "being tried" : "not tried");
         else
-            phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, hub[i].tried_us),
-                               phx_strerror(hub[i].error));
+            explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
+    }
+}
+
+/* Names that it claims in vain: one that cannot be reached holds them by a higher claim until it failed. */
+PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
+{
+    const struct phx__names_of *of = phx__node_names(p, node);
+    char id[PHX_ID_TEXT];
+
+    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++) {
+        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)of->at[k].first, NULL, 0);
+        uint32_t owner = phx__names_owner(&p->names, (uint64_t)name, NULL, NULL);
+        uint64_t at;
+        if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
+            continue;
+        at += p->cfg.detector.broken_us;
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", of->at[k].first, of->at[k].last,
+                           at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
     }
 }
 
@@ -195,6 +197,7 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
     if (i == PHX__SELF) {
         explain_hubs(&t, p);
     } else {
+        explain_waits(&t, p, i);
         explain_link(&t, p, i, n.seen_us);
         explain_accusation(&t, p, i);
         explain_addresses(&t, p, i);

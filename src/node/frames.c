@@ -115,7 +115,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     struct phx__link *l = phx__node_link(p, nbr);
-    uint32_t first, n;
+    uint32_t first, n, i;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
@@ -125,11 +125,11 @@ static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries
                 frames_break(p, l);
             return;
         }
+        for (i = first; i < first + n && entries[i].card == NULL; i++)
+            continue;
+        if (i < first + n) /* the receiver may handle each frame in a step of its own */
+            phx__link_out_named(l, p->names.index.cost);
     }
-    while (first > 0 && entries[first - 1].card == NULL)
-        first--;
-    if (first > 0)
-        phx__link_out_named(l, p->names.index.cost);
 }
 
 static size_t frames_room(phx *p, uint32_t nbr)
@@ -243,7 +243,7 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
         || !phx__id_equal(&c.id, &l->card.id) || c.size > c.total - c.offset)
         return PHX_EPROTO;
     /* Room is made for what has come, not for what is announced. */
-    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 6)
+    if (!phx__mem_has_room_for_cards(&p->mem, c.size, 5)
         || phx__mem_grow(&p->mem, &l->card.data, &l->card.capacity, c.offset + c.size, 1) != 0)
         return PHX_ENOMEM; /* the link starts over when there is room */
     memcpy(l->card.data + c.offset, c.data, c.size);
@@ -359,13 +359,11 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
     p->stats.heartbeats_in++;
     p->stats.monitor_beats_in += (f->flags & PHX__BEAT_MONITOR) != 0;
     if (b.next_ms != 0 && (b.next_ms > FRAMES_LONG_MS) != l->end.patient)
-        phx__os_patience(&p->os, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
+        phx__os_patience(&p->own.world, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
-    if (l->peer == p->news.told_by && b.digest == p->route.digest)
-        phx__dial_told_all(&p->dial);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -446,6 +444,19 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     return err;
 }
 
+/* Shown to the host in its time, as messages are: many may come at once when many nodes die. */
+static int frames_on_suspect(phx *p, struct phx__link *l, const struct phx__frame *f)
+{
+    const uint32_t told = p->step.told;
+    int err;
+
+    if (!phx__post_outcome_may_call(&p->post, PHX__SHARE_READ, 1))
+        return PHX_EAGAIN;
+    err = phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    p->post.calls -= p->step.told != told && p->post.calls > 0;
+    return err;
+}
+
 int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
                         size_t raw_size)
 {
@@ -461,7 +472,7 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
     case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
     case PHX__ACK: return frames_on_ack(p, f);
-    case PHX__SUSPECT: return phx__node_suspect_on_suspect(&p->suspect, l->peer, f, p->now);
+    case PHX__SUSPECT: return frames_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
     case PHX__TRACE: return phx__node_trace_on_trace(&p->trace, l->peer, f, p->now);

@@ -113,8 +113,7 @@ static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_st
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s",
-                  l->peer != PHX__NONE ? phx_id_text(&l->id, id) : "?",
+    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
@@ -179,7 +178,7 @@ static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const str
     return 0;
 }
 
-void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
+PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
 
@@ -396,7 +395,7 @@ static void links_open_companion(phx *p, int listener)
 
     if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
         return;
-    if ((err = phx__os_samehost_listen(&p->os, &p->listeners.at[slot].address, &handle)) == 0)
+    if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
         phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
@@ -476,7 +475,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
         return err;
     p->stats.dials++;
     near = near && phx__node_samehost_may_dial(&p->samehost, to)
-           && phx__os_samehost_dial(&p->os, to, &handle) == 0;
+           && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
         if (err == PHX_EMFILE && links_make_room(p))
@@ -507,7 +506,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err != 0 || (err = phx__os_adopt(&p->os, handle)) != 0) {
+    if (err != 0 || (err = phx__node_record_adopt(p, handle)) != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -532,22 +531,22 @@ static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_
     int handle, err;
 
     p->stats.dials++;
-    handle = p->cfg.dial(p, h->to.path, p->cfg.user);
+    handle = p->cfg.dial(p, h->to.path, PHX__USER(p));
+    phx__node_record_note(p, PHX__NOTE_STREAM, handle, NULL, 0);
     /* The callback may have closed the node, or freed it. */
     if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
         if (handle >= 0)
             phx__node_os(p)->close(p->os.world, handle);
         return;
     }
-    err = handle < 0 ? handle : links_open_stream(p, handle, h);
-    if (err == 0)
+    if ((err = handle < 0 ? handle : links_open_stream(p, handle, h)) == 0)
         return;
     p->stats.dials_failed++;
     links_not_dialled(p, &h->to, err);
     phx__dial_result(&p->dial, h->attempt, err);
 }
 
-void phx__node_links_dial_deferred(phx *p)
+PHX__COLD void phx__node_links_dial_deferred(phx *p)
 {
     struct phx__links *s = &p->links;
     int err;
@@ -730,7 +729,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
     if (l->same_host && l->dialer)
         return 1;
     if (l->same_host)
-        return phx__os_samehost_is_own(&p->os, here);
+        return phx__node_record_is_own(p, here);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -791,7 +790,7 @@ static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx_id_text(&l->id, id),
+    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
                   l->address.family ? phx_address_text(&l->address, at) : "adopted",
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);

@@ -103,7 +103,7 @@ struct phx__news {
     int owner_late;         /* an owner could not be looked up for lack of memory */
     int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
-    uint32_t told_by;       /* the neighbour that told of the last new node */
+    uint64_t unheld[64];    /* names + 1 of which the log has said that nobody holds them */
 };
 
 /* phx_close: see step_leave. */
@@ -113,12 +113,14 @@ struct phx__leave {
     uint32_t timer;
 };
 
+#define PHX__LOG_SECOND 20u /* lines above PHX_LOG_DEBUG: others decide how much there is to say */
+
 /* Lines that the host has not been given yet, each behind its level and with its NUL. */
 struct phx__log {
     char lines[4096];
     size_t used;
-    uint64_t since;          /* when the second began in which ... */
-    uint32_t count, omitted; /* ... so many lines were made, and so many were not since that was told last */
+    uint64_t over[PHX__LOG_SECOND], shut; /* a second after each of the last lines, a ring; none before */
+    uint32_t next, omitted; /* place in the ring; lines left out since that was told last */
 };
 
 struct phx__step {
@@ -127,19 +129,31 @@ struct phx__step {
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
     int let_go;     /* the host will be silent after it: see phx__node_step_let_go */
+    uint64_t deadline; /* watched: as of the end of the last step; a call may make it earlier */
+    int watched;    /* the host has asked for phx_fd */
+    int woken;      /* a call outside a step has made it readable, and no step has looked since */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
     /* Callbacks, by the clock of os.now: when they began, when it was last asked, what one took then. */
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
+    uint32_t told;    /* on_node so far, ever */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
+};
+
+/* Copies of what cfg points to. */
+struct phx__own {
+    struct phx_os world;
+    struct phx_alloc alloc;     /* below that of the recorder */
+    int64_t allocations;        /* since its last note */
+    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 };
 
 struct phx {
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
-    struct phx_os os;
+    struct phx_os os; /* the recorder's, if there is one; else own.world */
     struct phx__ids ids;
     struct phx__timers timers;
     struct phx__rnd rnd;
@@ -160,7 +174,7 @@ struct phx {
     struct phx__node_trace trace;
     struct phx__link_set set;
     struct phx_id self;
-    char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
+    struct phx__own own;
 
     uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;

@@ -46,7 +46,7 @@ static struct phx__link *step_predict(const phx *p)
     struct phx__link *l;
 
     if (s->predicted < STEP_PREDICTED_AFTER || s->predicted >= STEP_PREDICTED_AFTER + STEP_PREDICTED_MOST
-        || p->detect.blind || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
+        || p->detect.blind || p->step.woken || s->waiting > 0 || p->now > s->waited_at + STEP_PREDICTED_TIME
         || s->last_ready >= s->size || s->at[s->last_ready] == NULL || s->at[s->last_ready]->after >= s->size)
         return NULL;
     l = s->at[s->at[s->last_ready]->after];
@@ -119,6 +119,7 @@ static void step_wait(phx *p)
     if (step_read_predicted(p))
         return;
     p->links.waited_at = p->now;
+    p->step.woken = 0;
     n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
     step_learn_order(p, ready, n);
     for (i = 0; i < n; i++) {
@@ -130,7 +131,7 @@ static void step_wait(phx *p)
 
 static void step_given(phx *p, const struct pollfd *fds, int n)
 {
-    int i, wake = phx__os_wake_handle(&p->os);
+    int i, wake = phx__os_wake_handle(&p->own.world);
 
     for (i = 0; i < n; i++) {
         int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
@@ -139,7 +140,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
         if (events == 0 || fds[i].fd < 0)
             continue;
         if (fds[i].fd == wake)
-            phx__os_wake_drain(&p->os);
+            p->step.woken = 0, phx__os_wake_drain(&p->own.world);
         else
             phx__node_links_ready(p, fds[i].fd, events);
         step_tell_log(p);
@@ -205,7 +206,7 @@ static void step_report_lost(phx *p)
         while (phx__node_handover_next(&p->handover, &lost.winner, &lost.range, &part)) {
             phx__node_log(p, PHX_LOG_WARN, "names %u to %u lost to a higher claim", part.first, part.last);
             if (p->cfg.on_conflict != NULL && !p->step.free_later)
-                p->cfg.on_conflict(p, part, &lost.winner, p->cfg.user);
+                p->cfg.on_conflict(p, part, &lost.winner, PHX__USER(p));
         }
     }
 }
@@ -227,7 +228,7 @@ static int step_report_broken(phx *p)
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
-            p->cfg.on_broken(p, &lost, broken, p->cfg.user);
+            p->cfg.on_broken(p, &lost, broken, PHX__USER(p));
     }
 }
 
@@ -303,14 +304,12 @@ static int step_changed(phx *p, uint32_t node)
         return PHX_ENOMEM;
     if (p->ids.used[node] != PHX__ID_USED)
         return step_fail(p, node);
-    says = d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+    says = phx__route_table_has_left(d);
     /* A goodbye counts if its owner said it over our link, or there is no link and no way to the owner. */
     left = says && (d->card_own || (d->hops == PHX__UNREACHABLE && phx__node_link(p, node) == NULL));
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
-    if (p->dial.start.learnt_at == p->now)
-        p->news.told_by = d->next;
     peer = &p->peers.at[node];
     if (d->card_version == 0)
         peer->card_version = 0; /* the one shown was of a former life */
@@ -412,14 +411,17 @@ static void step_timer(phx *p, int kind, uint32_t arg)
 
 static void step_timers(phx *p)
 {
-    int kind, i;
-    uint32_t arg;
+    int kind, i, in_time = 1;
+    uint32_t arg, told = p->step.told;
 
-    for (i = 0; i < STEP_TIMERS && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
+    for (i = 0; i < STEP_TIMERS && in_time && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
         step_tell_log(p);
+        if (p->step.told != told)
+            in_time = step_may_tell(p, 1);
+        told = p->step.told;
     }
-    p->step.more |= i == STEP_TIMERS;
+    p->step.more |= i == STEP_TIMERS || !in_time;
 }
 
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
@@ -457,6 +459,7 @@ void phx__node_step_let_go(phx *p)
     step_renew_card(p);
     phx__post_settle(&p->post);
     p->route.pace.gap = 0;
+    p->route.pace.news = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -487,6 +490,9 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         return PHX_EINVAL;
     if (p->step.active)
         return PHX_ESTATE;
+    if (p->cfg.record != NULL)
+        phx__node_record_note(p, ready == NULL ? PHX__NOTE_STEP : PHX__NOTE_STEP_GIVEN, (int64_t)now_us,
+                              ready, ready == NULL || n < 0 ? 0 : (size_t)n * sizeof *ready);
     p->step.active = 1;
     p->stats.steps++;
     p->step.more = 0;
@@ -535,6 +541,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_step_free(p);
         return 0;
     }
+    if (p->step.watched)
+        p->step.deadline = phx_deadline(p);
     return step_work_left(p);
 }
 
@@ -593,8 +601,8 @@ PHX__COLD void phx__node_step_free(phx *p)
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
-    if (p->os.free != NULL)
-        p->os.free(p->os.world);
+    if (p->own.world.free != NULL)
+        p->own.world.free(p->own.world.world);
     phx__mem_drop_spares(&p->mem, UINT64_MAX);
     mem = p->mem; /* p itself goes last, and the count of it with it */
     phx__mem_put(&mem, p, sizeof *p);
@@ -622,8 +630,11 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
     else if ((err = phx__os_init(&p->os, &p->mem)) != 0)
         return err;
     p->cfg = *cfg;
-    p->cfg.cluster = memcpy(p->texts, cfg->cluster, strlen(cfg->cluster) + 1);
-    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->texts + 65, cfg->label, strlen(cfg->label) + 1);
+    p->own.world = p->os;
+    if (cfg->record != NULL)
+        phx__node_record_open(p, cfg);
+    p->cfg.cluster = memcpy(p->own.texts, cfg->cluster, strlen(cfg->cluster) + 1);
+    p->cfg.label = cfg->label == NULL ? "" : memcpy(p->own.texts + 65, cfg->label, strlen(cfg->label) + 1);
     if ((err = step_open_identity(p, cfg)) != 0 || (err = phx__node_wiring_open(p)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_ACCEPT, 0, &p->listeners.timer)) != 0
         || (err = phx__timer_new(&p->timers, PHX__TIMER_LATE, 0, &p->news.timer)) != 0
@@ -631,5 +642,6 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
         || (err = step_write_card(p)) != 0)
         return err;
+    p->names.flat = cfg->record != NULL;
     return phx__node_links_open(p);
 }

@@ -6,12 +6,6 @@
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
-/* Did the neighbour that told of the last new node tell of all? The digest of its answer says so. */
-static void wiring_ask_whether_all(phx *p)
-{
-    phx__node_frames_beat(p, p->news.told_by, (int)PHX__BEAT_REPLY);
-}
-
 static int wiring_busy(phx *p)
 {
     return p->post.pending.count > 0 || p->post.transit.bytes > 0;
@@ -24,7 +18,8 @@ static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx_id_text(&l->id, id), us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
+                  us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -46,7 +41,8 @@ static void wiring_state(phx *p, uint32_t node, enum phx_state state)
     if (p->cfg.on_node == NULL || p->step.free_later || p->leave.departed)
         return; /* after its goodbye a node closes its own links: that is no news of others */
     phx__node_fill(p, node, &n);
-    p->cfg.on_node(p, &n, p->cfg.user);
+    p->step.told++;
+    p->cfg.on_node(p, &n, PHX__USER(p));
 }
 
 static uint64_t wiring_failed_at(phx *p, uint32_t node)
@@ -129,26 +125,29 @@ static void wiring_wants(phx *p, uint32_t nbr)
 static void wiring_message(phx *p, const struct phx_message *m)
 {
     if (p->cfg.on_message != NULL && !p->step.free_later)
-        p->cfg.on_message(p, m, p->cfg.user);
+        p->cfg.on_message(p, m, PHX__USER(p));
     else
         p->post.recv.unseen = 1;
 }
 
 static void *wiring_begin(phx *p, const struct phx_message *m)
 {
-    return p->step.free_later ? NULL : p->cfg.on_begin(p, m, p->cfg.user);
+    void *buffer = p->step.free_later ? NULL : p->cfg.on_begin(p, m, PHX__USER(p));
+
+    phx__node_record_note(p, PHX__NOTE_BEGIN, (int64_t)(intptr_t)buffer, NULL, 0);
+    return buffer;
 }
 
 /* Also if the node is being freed: it is the only word that the host gets of this buffer. */
 static void wiring_abandon(phx *p, void *buffer, size_t size)
 {
-    p->cfg.on_abandon(p, buffer, size, p->cfg.user);
+    p->cfg.on_abandon(p, buffer, size, PHX__USER(p));
 }
 
 static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result)
 {
     if (p->cfg.on_done != NULL && !p->step.free_later)
-        p->cfg.on_done(p, token, to, tag, result, p->cfg.user);
+        p->cfg.on_done(p, token, to, tag, result, PHX__USER(p));
 }
 
 static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
@@ -157,16 +156,27 @@ static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result
                   (uint64_t)count, to, phx_strerror(result));
 }
 
+/* Said once for each name, as far as those that were said last are remembered. */
+static void wiring_unheld(phx *p, uint64_t name)
+{
+    uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
+
+    if (*said == name + 1)
+        return;
+    *said = name + 1;
+    phx__node_log(p, PHX_LOG_INFO, "name %u: nobody is known to hold it, messages to it wait", name);
+}
+
 static void wiring_member(phx *p, uint64_t token, uint64_t to, int result, size_t left)
 {
     if (p->cfg.on_member != NULL && !p->step.free_later)
-        p->cfg.on_member(p, token, to, result, left, p->cfg.user);
+        p->cfg.on_member(p, token, to, result, left, PHX__USER(p));
 }
 
 static void wiring_writable(phx *p, uint64_t name)
 {
     if (p->cfg.on_writable != NULL && !p->step.free_later)
-        p->cfg.on_writable(p, name, p->cfg.user);
+        p->cfg.on_writable(p, name, PHX__USER(p));
 }
 
 /* ---- Hand-over ------------------------------------------------------------------------------- */
@@ -207,13 +217,13 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
     phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx_id_text(giver, id),
+                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
     p->news.card_stale = 1;
     if (p->cfg.on_handed != NULL)
-        p->cfg.on_handed(p, *range, giver, p->cfg.user);
+        p->cfg.on_handed(p, *range, giver, PHX__USER(p));
     return 1;
 }
 
@@ -264,7 +274,8 @@ static void wiring_suspect(phx *p, uint32_t node)
     char id[PHX_ID_TEXT];
 
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around", phx_id_text(&p->ids.at[node], id));
+        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
+                      phx__node_called(p, node, id));
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
@@ -313,7 +324,7 @@ static int wiring_why(phx *p, uint32_t node)
 static void wiring_traced(phx *p, const struct phx_trace *t)
 {
     if (!p->step.free_later)
-        p->cfg.on_trace(p, t, p->cfg.user);
+        p->cfg.on_trace(p, t, PHX__USER(p));
 }
 
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
@@ -375,8 +386,8 @@ static int wiring_open_rooms(phx *p)
     struct phx__route_ops route;
     struct phx__dial_limits dl = { c->max_links, c->full_mesh, c->max_dials, c->retry_min_us,
                                    c->retry_max_us, WIRING_START };
-    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_ask_whether_all,
-                                  wiring_busy, phx__node_addresses };
+    struct phx__dial_ops dial = { p, phx__node_links_dial, phx__node_links_abandon, wiring_busy,
+                                  phx__node_addresses };
     struct phx__detect_ops detect = { p, phx__node_frames_beat, wiring_silent, wiring_suspect, wiring_lost,
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
@@ -385,7 +396,7 @@ static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has };
+                                  wiring_has, wiring_unheld };
     int err;
 
     phx__node_frames_route_ops(p, &route);

@@ -56,10 +56,10 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 #define OS_TCP_USER_TIMEOUT_MS 600000
 
 /* What a UNIX socket may hold that its peer has not read. A writer that found it full is woken when three
- * quarters are free again, so with the system's default of half as much the reader mostly finds nothing while
- * the writer wakes up: a tenth less throughput. Linux doubles it and cuts it to wmem_max before, 208 KiB by
- * default. */
-#define OS_UNIX_BUFFER (256 << 10)
+ * quarters are free again, so with the system's default the reader mostly finds nothing while the writer
+ * wakes up: a tenth less throughput. Hosts that come by once per time step move no more than this in one.
+ * Linux doubles it, to the 4 MiB that TCP gets there, and cuts it to wmem_max before: 208 KiB by default. */
+#define OS_UNIX_BUFFER (2 << 20)
 
 /* A socket born so needs no three calls of fcntl, and no child of another thread can inherit it. */
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK) && defined(MSG_NOSIGNAL)

@@ -119,12 +119,8 @@ void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 
         o->bytes -= r.gone ? 0 : flow_frame_size(&r);
         o->gone -= r.gone;
-        if (o->base + o->count < o->sent) {
-            o->sent--;
+        if (o->base + o->count < o->sent)
             o->flying -= flow_frame_size(&r);
-        }
-        if (o->base + o->count < o->left)
-            o->left--;
         phx__buf_block_drop(r.head);
         phx__buf_block_drop(r.body);
     }
@@ -586,8 +582,6 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     m->box = r->box;
     m->multicast = r->multicast;
     m->tried = (unsigned)r->flags >> PHX__FLOW_TRIED;
-    m->iov = NULL;
-    m->iov_count = 0;
 }
 
 uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index)

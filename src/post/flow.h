@@ -154,7 +154,7 @@ PHX_PRIVATE struct phx__message phx__post_flow_message_alone(const struct phx__m
 PHX_PRIVATE uint32_t phx__post_flow_span(const struct phx__flow_out *o, uint32_t index);
 /* Where the last message begins; count > 0. */
 PHX_PRIVATE uint32_t phx__post_flow_last(const struct phx__flow_out *o);
-/* Drops records index and above, from the end. */
+/* Drops records index and above, from the end. If one of them was emitted the flow must begin anew. */
 PHX_PRIVATE void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index);
 /* Of a message of several frames only the shape stays: as many frames, which its target takes and drops. 0 or
  * PHX_ENOMEM. */

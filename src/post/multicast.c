@@ -80,10 +80,8 @@ static int multicast_check(struct phx__post *p, const struct multicast_members *
         if (err == 0 && way.state != PHX__BOX_FLOWING && way.state != PHX__BOX_BOUND
             && way.state != PHX__BOX_LOCAL) { /* it takes up room in the store */
             held += phx__post_store_cost(size);
-            if (p->store.held_bytes > 0 && held > p->limits.hold_bytes) {
-                way.waiters = &p->waiting.room;
+            if (p->store.held_bytes > 0 && held > p->limits.hold_bytes)
                 err = PHX_EAGAIN;
-            }
         }
         if (err == PHX_EAGAIN && phx__post_store_wait(&p->store, way.waiters, m->at[i]) != 0)
             err = PHX_ENOMEM;

@@ -121,6 +121,8 @@ int phx__post_send(struct phx__post *p, const struct phx_outgoing *m)
     if (err == 0 && (err = post_submit(p, &way, m, &message)) == 0) {
         p->pending.bytes += message.size;
         p->counters.messages_out++;
+        if (way.state == PHX__BOX_HELD)
+            p->ops.unheld(p->ops.ctx, m->to);
     }
     return err;
 }
@@ -204,7 +206,6 @@ int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *i
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
-    p->recv.last_source = p->boxes.timer = p->again_timer = PHX__NONE;
     phx__post_store_init(&p->store, mem);
     phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
@@ -265,9 +266,5 @@ void phx__post_free(struct phx__post *p)
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__post_store_free(&p->store);
-    if (p->boxes.timer != PHX__NONE)
-        phx__timer_drop(p->timers, p->boxes.timer);
-    if (p->again_timer != PHX__NONE)
-        phx__timer_drop(p->timers, p->again_timer);
-    memset(p, 0, sizeof *p);
+    memset(p, 0, sizeof *p); /* the caller frees its timers */
 }

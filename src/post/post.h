@@ -10,7 +10,7 @@ PHX_PRIVATE int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct
 PHX_PRIVATE void phx__post_free(struct phx__post *p);
 
 /* Accepts a message: PHX_ETOOBIG, PHX_EAGAIN, PHX_ENOMEM, PHX_EINVAL (sizes overflow, release with iov_count
- * != 1). Never calls an op but `owner`, `next` and `wants`. */
+ * != 1). Never calls an op but `owner`, `next`, `wants` and `unheld`. */
 PHX_PRIVATE int phx__post_send(struct phx__post *p, const struct phx_outgoing *m);
 /* Once or twice a step: local messages, outcomes, on_writable, acks that are due. 1: more is waiting. */
 PHX_PRIVATE int phx__post_run(struct phx__post *p);

@@ -34,6 +34,10 @@
  * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
  * of them is here. */
 #define RECV_AHEAD 16u
+/* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
+ * as much as it needs. Where that is full those of which nothing has come for so long give way, and must come
+ * again. */
+#define RECV_STILL (500 * PHX__MS)
 
 struct phx__begun {
     struct phx__begun *next;
@@ -161,8 +165,32 @@ static int recv_never_fits(const struct phx__post *p, size_t size)
                                                        + p->transit.bytes + p->recv.bytes);
 }
 
+static int recv_has_room(const struct phx__post *p, const struct phx__flow_in *in, size_t size)
+{
+    size_t others = p->recv.bytes - in->booked, half = p->mem->limit / 2;
+
+    return phx__mem_has_room_for_mail(p->mem, size)
+           && (p->mem->limit == 0 || others == 0 || others < half);
+}
+
+/* Messages that stand still give way to this one. */
+PHX__COLD static void recv_give_way(struct phx__post *p, const struct phx__flow_in *wants)
+{
+    const uint64_t now = *p->ops.now;
+
+    if (now < p->recv.look_at)
+        return;
+    p->recv.look_at = now + RECV_STILL / 8;
+    for (uint32_t i = 0; i < p->node_capacity; i++) {
+        struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
+
+        if (in != NULL && in != wants && in->booked > 0 && in->at + RECV_STILL <= now)
+            phx__post_sched_give_up(p, in);
+    }
+}
+
 /* Room for the first `need` bytes of the message, and for some more. 0: none now. */
-static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
+PHX__COLD static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t need)
 {
     size_t size = in->message.size;
     struct phx__block *part;
@@ -174,7 +202,9 @@ static int recv_make_room(struct phx__post *p, struct phx__flow_in *in, size_t n
         size = need * RECV_AHEAD;
     if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
-    part = phx__mem_has_room_for_mail(p->mem, size) ? phx__buf_block_new(p->mem, size) : NULL;
+    if (!recv_has_room(p, in, size))
+        recv_give_way(p, in);
+    part = recv_has_room(p, in, size) ? phx__buf_block_new(p->mem, size) : NULL;
     if (part == NULL)
         return 0;
     if (in->part != NULL) {
@@ -330,7 +360,6 @@ static int recv_take_whole(struct phx__post *p, struct phx__post_peer *peer, con
     uint32_t place = 0;
     int reason = 0, why;
 
-    phx__post_sched_drop_part(p, in); /* there is one if the sender broke off a message */
     in->state = PHX__FLOW_ALL;
     recv_read_first(&m, d, flags);
     out.source = p->ids->at[peer->node];

@@ -158,7 +158,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint32_t generation = 0, nbr = p->ops.next(p->ops.ctx, peer->node, &generation);
     struct phx__flow_out *o = &peer->out;
-    int moves;
+    int moves, returns = !peer->routed;
 
     peer->routed = nbr != PHX__NONE;
     if (!peer->routed)
@@ -171,7 +171,8 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         peer->nbr = nbr;
         peer->generation = generation;
         phx__post_flow_rewind(o); /* what went into another stream may never come out of it */
-    } else if (o->sent > o->base && o->rto_at == PHX__NEVER) {
+    } else if (o->sent > o->base && (returns || o->rto_at == PHX__NEVER)) {
+        o->path.asks = o->path.asks || returns; /* relays may have lost something while there was no route */
         phx__post_flow_wait(o, 0, *p->ops.now);
         phx__post_sched_arm(p, peer);
     }
@@ -297,8 +298,13 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
         || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
-    if (b != NULL && b->refs == 1)
+    if (b != NULL && b->refs == 1 && b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST) {
+        capacity = PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST); /* a burst is over */
+        phx__buf_block_drop(b);
+        peer->transit.tail = b = NULL;
+    } else if (b != NULL && b->refs == 1) {
         b->used = 0; /* all in it has gone out */
+    }
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
     if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
@@ -722,8 +728,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing; sched_ask_route sets it again. If a better route waits it is
-         * taken, though the former one may only be slow. */
+        /* Without a route silence means nothing. A better one that waits is taken: the former may be slow. */
         if (peer->routed && o->path.drains)
             phx__post_flow_rewind(o);
         else if (peer->routed && o->sent > o->base)

@@ -46,6 +46,8 @@ struct phx__post_ops {
     int (*leads)(phx *ctx, uint32_t node, uint32_t nbr, uint32_t generation);
     /* The first part of the range that the node has: 1 and *out, 0, or PHX_ENOMEM. */
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
+    /* A message waits because nobody holds its name. */
+    void (*unheld)(phx *ctx, uint64_t name);
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -173,6 +175,7 @@ struct phx__post_recv {
     uint32_t last_source; /* of the last DATA frame: most likely that of the next, too */
     uint32_t from;   /* the neighbour that brings the frame at hand, as its caller says */
     size_t bytes;    /* memory for messages of which all is not here yet */
+    uint64_t look_at; /* when those that stand still may give way again */
     struct phx__begun *abandoned; /* buffers of the application's that it was not told of yet */
     int unseen;           /* set by ops.message: nobody was shown the message */
     int stopped;          /* the last frame was taken in part, or not at all: it is to come again */

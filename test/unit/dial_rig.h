@@ -5,6 +5,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
+#include "base/rnd.h"
 #include "dial/dial.h"
 #endif
 
@@ -32,8 +33,9 @@ struct rig {
     struct dialled open[OPEN]; /* under way */
     uint32_t open_count;
     struct dialled last;   /* of all dials */
-    uint32_t dials, abandons, asks;
-    int busy; /* messages are under way */
+    uint32_t dials, abandons;
+    int busy;    /* messages are under way */
+    int answers; /* each dial has an answer at once, and is no link yet */
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
@@ -62,6 +64,8 @@ static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struc
     if (r->fail_port != 0 && r->fail_port == to->port)
         return PHX_EREFUSED;
     r->open[r->open_count++] = r->last;
+    if (r->answers)
+        phx__dial_answered(&r->d, slot);
     return 0;
 }
 
@@ -101,11 +105,6 @@ static inline int rig_says(struct rig *r, uint32_t node, const struct phx_addres
     return phx__dial_set_addrs(&r->d, node, a, count);
 }
 
-static inline void rig_ask(phx *ctx)
-{
-    ((struct rig *)(void *)ctx)->asks++;
-}
-
 static inline int rig_busy(phx *ctx)
 {
     return ((struct rig *)(void *)ctx)->busy;
@@ -122,7 +121,7 @@ static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
 static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh, uint32_t max_dials,
                            uint64_t seed)
 {
-    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_ask, rig_busy, NULL };
+    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_busy, NULL };
     struct phx__dial_limits limits = { 0, 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;

@@ -82,8 +82,9 @@ static inline uint32_t owner(struct rig *r, uint64_t name)
     return phx__names_owner(&r->names, name, NULL, NULL);
 }
 
-static inline uint32_t own_count(const struct rig *r)
+static inline uint32_t own_count(struct rig *r)
 {
+    phx__names_join_pages(&r->names);
     return r->names.capacity > 0 ? r->names.of[PHX__SELF].count : 0;
 }
 

@@ -58,6 +58,9 @@ struct node {
     uint64_t sent[NAMES];
     uint64_t refused_acks;
     int wants;
+    int is_hasty;        /* the application may be called so often ... */
+    uint32_t calls_left; /* ... and then not any more */
+    uint64_t owner_asked;
 };
 struct world {
     struct node node[NODES];
@@ -143,6 +146,7 @@ static inline uint32_t op_owner(phx *ctx, uint64_t name)
 {
     struct node *n = (void *)ctx;
 
+    n->owner_asked++;
     if (n->w->wide && name >= WIDE)
         return as_seen(n->self, (int)(name / WIDE));
     return name >= NAMES || n->view[name] < 0 ? PHX__NONE : as_seen(n->self, n->view[name]);
@@ -343,11 +347,15 @@ static inline void op_abandon(phx *ctx, void *buffer, size_t size)
     n->w->begun_errors += !begun_ends(n, buffer, size);
 }
 
-/* Time is never short here. */
+/* Time is short only where a test says so. */
 static inline uint32_t op_calls(phx *ctx, int share)
 {
-    (void)ctx, (void)share;
-    return 1000;
+    struct node *n = (void *)ctx;
+    uint32_t left = n->is_hasty ? n->calls_left : 1000;
+
+    (void)share;
+    n->calls_left = 0;
+    return left;
 }
 
 static inline void op_message(phx *ctx, const struct phx_message *m)
@@ -444,6 +452,11 @@ static inline void op_member(phx *ctx, uint64_t token, uint64_t to, int result, 
     n->w->member_left = left;
     n->w->token[token].asked = 0;
     op_done(ctx, token, to, 0, result);
+}
+
+static inline void op_unheld(phx *ctx, uint64_t name)
+{
+    (void)ctx, (void)name;
 }
 
 static inline void op_lost(phx *ctx, uint32_t count, uint64_t to, int result)
@@ -596,6 +609,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.begin = op_begin;
     ops.abandon = op_abandon;
     ops.lost = op_lost;
+    ops.unheld = op_unheld;
     ops.calls = op_calls;
     ops.leads = op_leads;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
@@ -896,10 +910,35 @@ static inline uint64_t claim_token(struct world *w)
     return w->tokens < TOKENS - 1 ? ++w->tokens : 0;
 }
 
+/* What node `at` keeps of node `of`. */
+static inline struct phx__post_peer *peer_of(struct world *w, int at, int of)
+{
+    return phx__post_sched_find(&w->node[at].post, as_seen(at, of));
+}
+
 /* What node `at` says was turned back of what comes from node `of`. */
 static inline struct phx__post_returns *back_of(struct world *w, int at, int of)
 {
-    return &w->node[at].post.nodes[as_seen(at, of)].peer->returns;
+    return &peer_of(w, at, of)->returns;
+}
+
+/* What a node may send to another one arrives, and neither of them runs. */
+static inline void carry(struct world *w, int from, int to)
+{
+    pull(w, from, to, 1u << 20);
+    while (w->wire[from][to].count > 0)
+        wire_deliver(w, from, to);
+}
+
+/* Node 0 takes node 1 for the owner of name 3, which it is not, and has sent to it. Name 4 is node 1's. */
+static inline struct world *mistaken(size_t size)
+{
+    struct world *w = world_new(1, NULL);
+
+    see(w, 0, 3, 1);
+    all_see(w, 4, 1);
+    check(send_size(&w->node[0], 3, size, 1, 0, 0) == 0, "sent");
+    return w;
 }
 
 #endif

@@ -295,7 +295,7 @@ static inline int host_card(struct host *h)
     uint8_t card[4];
 
     memset(card, 0, sizeof card);
-    card[0] = (uint8_t)h->rank;
+    card[2] = (uint8_t)h->rank;
     card[1] = (uint8_t)(d->card_version + 1);
     return phx__route_card(&h->route, card, sizeof card, h->w->now);
 }
@@ -731,7 +731,7 @@ static inline int host_is_right(const struct world *w, uint32_t p, int how)
             return 0;
         if (how >= RIGHT_SAME && (h->route.digest != w->host[v].route.digest
                                  || d->card_version != w->host[v].route.table.at[0].card_version
-                                 || d->card->at[0] != v || d->card->at[1] != d->card_version))
+                                 || d->card->at[2] != v || d->card->at[1] != d->card_version))
             return 0;
     }
     return 1;

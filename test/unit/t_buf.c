@@ -189,6 +189,74 @@ static void test_blocks(void)
     ok(r.count == 1 && test_heap_is_clean(&heap), "a failed wrap does not release");
 }
 
+static void test_place(void)
+{
+    /* Goal: a place is open until its block was filled in another way or retired, and over when dropped. */
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__place p = { .at = 3, .size = 5 };
+    struct phx__mem mem;
+    struct phx__block *b;
+
+    phx__mem_init(&mem, &alloc, 0);
+    b = phx__buf_block_new(&mem, 8);
+    p.block = phx__buf_block_hold(b);
+    ok(!phx__buf_place_is_open(&p), "nothing stands before it yet");
+    b->used = 3;
+    ok(phx__buf_place_is_open(&p), "it is next");
+    b->used = 4;
+    ok(!phx__buf_place_is_open(&p), "another was faster");
+    b->used = 3;
+    phx__buf_block_retire(b);
+    ok(!phx__buf_place_is_open(&p), "the block is over");
+    phx__buf_place_drop(&p);
+    ok(p.block == NULL && p.size == 0 && b->refs == 1, "dropped, and there is none");
+    phx__buf_block_drop(b);
+    ok(test_heap_is_clean(&heap), "no byte leaked");
+}
+
+static void test_reclaim(void)
+{
+    /* Goal: the host may have back what it lent: blocks and queues keep copies then, and release is not
+     * called for it. Method: two buffers, one of which is asked for; then all, and no memory. */
+    static uint8_t one[] = "one", two[] = "two";
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct released r = { 0 };
+    struct phx__slices q;
+    struct phx__mem mem;
+    struct phx__block *a, *b;
+
+    phx__mem_init(&mem, &alloc, 0);
+    phx__buf_slices_init(&q, &mem);
+    a = phx__buf_block_wrap(&mem, one, sizeof one, on_release, &r);
+    b = phx__buf_block_wrap(&mem, two, sizeof two, on_release, &r);
+    check(phx__buf_slices_push(&q, a, one, 2) == 0 && phx__buf_slices_push(&q, b, two, 3) == 0, "queued");
+    phx__buf_block_drop(a);
+    ok(phx__buf_slices_reclaim(&q, two, NULL) == 0 && phx__buf_slices_reclaim(&q, &r, &r) == 0,
+       "buffers that were not lent, or not so");
+    heap.fail_from = heap.calls + 1;
+    ok(phx__buf_slices_reclaim(&q, one, &r) == PHX_ENOMEM && q.ring[q.first].data == one, "no memory");
+    heap.fail_from = 0;
+    ok(phx__buf_slices_reclaim(&q, one, &r) == 1 && r.count == 0, "one is given back");
+    ok(q.ring[q.first].data != one && memcmp(q.ring[q.first].data, "on", 2) == 0, "and copied");
+    ok(q.ring[q.first + 1].data == two, "the other is not");
+    ok(phx__buf_block_reclaim(NULL, two, &r) == 0 && phx__buf_block_reclaim(b, one, &r) == 0, "not that");
+    ok(phx__buf_block_reclaim(b, two, &r) == 1 && b->data != two && memcmp(b->data, two, sizeof two) == 0,
+       "what holds it has a copy");
+    ok(phx__buf_block_reclaim(b, two, &r) == 0 && phx__buf_block_reclaim(b, NULL, NULL) == 0, "once");
+    phx__buf_block_drop(b);
+    ok(phx__buf_slices_reclaim(&q, two, &r) == 0, "the queue holds that block, and not the buffer");
+    phx__buf_slices_free(&q);
+    ok(r.count == 0, "nothing was released");
+    a = phx__buf_block_wrap(&mem, one, sizeof one, on_release, &r);
+    check(phx__buf_slices_push(&q, a, one, 2) == 0, "queued");
+    phx__buf_block_drop(a);
+    ok(phx__buf_slices_reclaim(&q, NULL, NULL) == 1 && r.count == 1, "all at once: released");
+    phx__buf_slices_free(&q);
+    ok(r.count == 1 && test_heap_is_clean(&heap), "no byte leaked");
+}
+
 static void test_slices(void)
 {
     /* Goal: order, merging of neighbours, iovecs, partial takes and references. Method: by hand. */
@@ -390,6 +458,8 @@ int main(void)
     test_truncated();
     test_full();
     test_blocks();
+    test_place();
+    test_reclaim();
     test_slices();
     test_adjacent();
     test_release_pushes();

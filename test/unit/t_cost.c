@@ -23,6 +23,7 @@ struct counts {
     struct phx__mem mem;
     long sends, recvs, waits, watches, bytes, placed; /* placed: bytes that came by recvv */
     long cut, rash; /* writes that were cut short; and those tried after one before there was room again */
+    long wakes;
     int full;
 };
 
@@ -136,6 +137,7 @@ static int cost_fd(void *w)
 static int cost_wake(void *w)
 {
     struct counts *c = w;
+    c->wakes++;
     return c->real.wake(c->real.world);
 }
 
@@ -365,6 +367,57 @@ static void test_large(void)
        (double)bytes / 1e6 / mb);
 }
 
+/* So many messages of size bytes leave before the other side reads: how many reads it takes to have them. */
+static long cost_reads(size_t size, long count)
+{
+    static const char data[1024];
+    long target = sides[0].got + count, before = sides[0].os.recvs, i;
+
+    for (i = 0; i < count; i++)
+        check(phx_send(sides[1].p, 1, 2, 0, data, size) == 0, "send");
+    phx_step(sides[1].p, phx_now_us(), NULL, 0);
+    check(cost_until(0, target), "they came");
+    return sides[0].os.recvs - before;
+}
+
+static void test_large_alone(void)
+{
+    /* Goal: of a large message that comes by itself little is copied, too, once there was one before; and
+     * small messages after it cost no further reads, but for one. Method: each waits until the one before
+     * is here, so that none is begun behind another. */
+    static char data[1u << 20];
+    struct counts in = sides[0].os;
+    long released = 0, i, first, later;
+
+    for (i = 0; i < LARGE; i++)
+        check(cost_stream_large(data, sizeof data, 1, &released), "1 MiB");
+    ok(sides[0].os.placed - in.placed >= (long)(0.99 * LARGE * sizeof data),
+       "1 MiB, one by one: %.4f of it straight into place",
+       (double)(sides[0].os.placed - in.placed) / (double)(LARGE * sizeof data));
+    first = cost_reads(64, 1000);
+    later = cost_reads(64, 1000);
+    ok(first <= 2 && later == 1, "64,000 bytes in small ones after that: %ld reads, and again: %ld", first,
+       later);
+}
+
+static void test_large_again(void)
+{
+    /* Goal: a stream is read in few calls again after something came between its fragments. Method: large
+     * messages in both directions, so that each side's acks stand between them; then a stream in one. */
+    static char data[1u << 20];
+    long released = 0, calls, want = sides[1].got + 4;
+    double mb = (double)LARGE * sizeof data / 1e6;
+    int i;
+
+    for (i = 0; i < 4; i++)
+        check(phx_send(sides[0].p, 2, 1, 0, data, sizeof data) == 0, "send");
+    check(cost_stream_large(data, sizeof data, 4, &released) && cost_until(1, want), "both ways");
+    calls = sides[0].os.recvs;
+    check(cost_stream_large(data, sizeof data, LARGE, &released), "one way");
+    calls = sides[0].os.recvs - calls;
+    ok((double)calls <= 2 * mb, "after both ways at once: %.1f reads for 1 MB", (double)calls / mb);
+}
+
 static void test_batch(size_t size, long frames_most, double wire_most)
 {
     /* Goal: what is sent before a step leaves in few frames and one write, and so do the bytes that
@@ -449,14 +502,15 @@ static void test_full(void)
 /* ---- A host that sleeps ------------------------------------------------------------------------ */
 
 /* It writes what it has just sent, sleeps until the other side's answer is there, and takes one step. All at
- * one moment, so that no timer is due on the way: what is counted is exact. */
+ * one moment, so that no timer is due on the way: what is counted is exact. It watches the descriptor that
+ * its world has, and does not ask for phx_fd, whose price is test_watched's. */
 static int cost_hear(struct side *s, uint64_t now)
 {
     struct pollfd ready = { -1, POLLIN, 0 };
     long before = s->got;
     int tries;
 
-    ready.fd = phx_fd(s->p);
+    ready.fd = cost_fd(&s->os);
     for (tries = 0; tries < 100 && s->got == before; tries++) {
         if (poll(&ready, 1, (int)(PATIENCE / 1000)) != 1)
             return 0;
@@ -563,7 +617,7 @@ static int cost_pass(uint64_t now)
     long before = sides[0].os.sends;
     int tries;
 
-    ready.fd = phx_fd(sides[0].p);
+    ready.fd = cost_fd(&sides[0].os);
     for (tries = 0; tries < 100 && sides[0].os.sends == before; tries++) {
         if (poll(&ready, 1, (int)(PATIENCE / 1000)) != 1)
             return 0;
@@ -598,12 +652,12 @@ static void test_relay(void)
     ok(sides[0].os.waits - x.waits <= 400 / 16, "%ld looks", sides[0].os.waits - x.waits);
 }
 
-static int cost_readable(const struct side *s)
+static int cost_readable(struct side *s, uint64_t patience)
 {
     struct pollfd ready = { -1, POLLIN, 0 };
 
-    ready.fd = phx_fd(s->p);
-    return poll(&ready, 1, (int)(PATIENCE / 1000)) == 1;
+    ready.fd = cost_fd(&s->os);
+    return poll(&ready, 1, (int)(patience / 1000)) == 1;
 }
 
 static void test_slow_host(uint64_t now)
@@ -618,7 +672,7 @@ static void test_slow_host(uint64_t now)
     phx_step(sides[2].p, now, &none, 0);
     for (turns = 0; turns < 40 && sides[0].got == before + turns; turns++) {
         now += 50000;
-        if (!cost_say(&sides[1], 1, 0, now) || !cost_readable(&sides[0])
+        if (!cost_say(&sides[1], 1, 0, now) || !cost_readable(&sides[0], PATIENCE)
             || phx_step(sides[0].p, now, NULL, 0) < 0)
             break;
     }
@@ -641,7 +695,7 @@ static void test_others(void)
     before = sides[0].got;
     check(phx_send(sides[2].p, 1, 3, 0, "hello", 5) == 0, "the third sends");
     phx_step(sides[2].p, now, &none, 0);
-    ready.fd = phx_fd(sides[0].p);
+    ready.fd = cost_fd(&sides[0].os);
     check(poll(&ready, 1, (int)(PATIENCE / 1000)) == 1, "and it arrives");
     for (turns = 0; turns < 40 && sides[0].got == before + turns; turns++)
         if (!cost_say(&sides[1], 1, 0, now) || poll(&ready, 1, (int)(PATIENCE / 1000)) != 1
@@ -667,12 +721,16 @@ static void test_idle(void)
      * nothing. */
     struct pollfd none = { -1, 0, 0 };
     struct counts before;
-    long allocations;
-    uint64_t now;
+    long allocations, sends = -1;
+    uint64_t now, until = phx_now_us() + 20000;
     int i;
 
-    for (i = 0; i < 200; i++)
+    while (phx_now_us() < until) { /* acks that wait for company have left, too */
+        if (sends != sides[0].os.sends)
+            until = phx_now_us() + 20000;
+        sends = sides[0].os.sends;
         cost_turn();
+    }
     before = sides[0].os;
     allocations = sides[0].heap.calls;
     now = phx_now_us();
@@ -686,6 +744,44 @@ static void test_idle(void)
     ok(cost_calls(&sides[0].os, &before) == 0, "100 steps when the host knows better: %ld calls",
        cost_calls(&sides[0].os, &before));
     ok(sides[0].heap.calls == allocations, "no allocation");
+}
+
+static int cost_send_some(struct side *s, int count)
+{
+    int sent = 0;
+
+    while (count-- > 0)
+        sent += phx_send(s->p, 1, 2, 0, "hello", 5) == 0;
+    return sent;
+}
+
+static void test_watched(void)
+{
+    /* Goal: a send outside a step makes phx_fd readable, with one call of the world for each step; nothing
+     * does so for a host that never asked for phx_fd. Method: no step and no timer between the send and the
+     * look at the descriptor. */
+    struct side *s = &sides[1];
+    uint64_t now = phx_now_us();
+    struct counts before = s->os;
+    int i, good = 1;
+
+    while (phx_step(s->p, now, NULL, 0) == 1 || phx_step(sides[0].p, now, NULL, 0) == 1)
+        ;
+    ok(before.wakes == 0 && sides[0].os.wakes == 0, "no host has asked for phx_fd: no wake so far");
+    ok(cost_send_some(s, 3) == 3 && s->os.wakes == 0 && !cost_readable(s, 0), "three sends: no wake, either");
+    phx_step(s->p, now, NULL, 0);
+    check(phx_fd(s->p) == cost_fd(&s->os) && s->os.wakes == 0, "now it asks, and nothing is due");
+    for (i = 0; i < 20; i++) {
+        before = s->os;
+        good &= !cost_readable(s, 0) && cost_send_some(s, 3) == 3 && cost_readable(s, 0);
+        good &= s->os.wakes == before.wakes + 1;
+        phx_step(s->p, now, NULL, 0);
+        good &= s->os.waits == before.waits + 1 && s->os.sends == before.sends + 1;
+        if (i % 4 == 0)
+            phx_step(sides[0].p, now, NULL, 0);
+    }
+    ok(good, "20 times three sends and a step: one wake, one look and one write each");
+    ok(sides[0].os.wakes == 0, "and none for who receives");
 }
 
 static void test_link(void)
@@ -746,12 +842,15 @@ int main(void)
         test_batch(8, 3, 2.5);
         test_batch(64, 6, 2.8);
         test_large();
+        test_large_alone();
+        test_large_again();
         test_full();
         test_idle();
         if (ok(cost_third(), "a third node")) {
             test_relay();
             test_others();
         }
+        test_watched();
     }
     cost_close_all();
     return test_end();

@@ -255,6 +255,36 @@ static void test_explain(void)
     finish_all(n, 3);
 }
 
+/* Goal: names that a dead life of a process holds, and the next life has assumed, are said to wait, and for
+ * how long (promise 114). Method: the former one has the higher epoch and is never found to have failed,
+ * until the host says that it has. */
+static void test_waits(void)
+{
+    struct phx_detector d;
+    struct node n[3];
+
+    begin_mesh(n, 2);
+    phx_get_detector(n[0].p, &d);
+    d.broken_us = 600 * SECOND;
+    ok(phx_set_detector(n[0].p, &d) == 0, "patient");
+    (void)phx_assume(n[1].p, 1, 1);
+    (void)phx_assume(n[1].p, 3, 3);
+    (void)phx_assume(n[1].p, 5, 5);
+    eventually(owns(&n[0], 5, &n[1]), "a name is known");
+    kill_node(&n[1]);
+    eventually(told(&n[0], &n[1], PHX_NODE_UNREACHABLE) == 1, "its process is killed");
+    begin_fast(&n[2], &n[0]);
+    ok(phx_assume(n[2].p, 5, 5) == 0, "and started again");
+    eventually(explains(&n[0], &n[2], "names:", "5-5"), "its name is known");
+    ok(explains(&n[0], &n[2], "waits: 5-5, 59", " ms, until "), "it waits for nearly ten minutes");
+    ok(owns(&n[0], 5, &n[1]) && !explains(&n[0], &n[1], "waits:", ""), "the former one holds it");
+    ok(phx_fail(n[0].p, &n[1].id) == 0, "which has failed");
+    eventually(owns(&n[0], 5, &n[2]) && !explains(&n[0], &n[2], "waits:", ""), "so it waits no more");
+    finish(&n[0]);
+    finish(&n[1]);
+    finish(&n[2]);
+}
+
 static const char *const explain_keys[] = { "id", "state", "since", "incarnation", "hops", "next", "label",
     "names", "names-more", "link", "heard", "promised", "watched-here", "watches-us", "link-lost", "accused",
     "address", "seen-by", "hub", NULL };
@@ -325,6 +355,7 @@ int main(int argc, char **argv)
     static const struct test tests[] = {
         { "settings", test_settings }, { "stopped", test_stopped }, { "heir", test_heir },
         { "busy", test_busy },         { "explain", test_explain }, { "keys", test_explain_keys },
+        { "waits", test_waits },
         { NULL, NULL },
     };
 

@@ -204,6 +204,7 @@ static void test_parse(void)
     } table[] = {
         { "tcp://127.0.0.1:7000", 0, "127.0.0.1", 7000, "" },
         { "tcp://hub.example.org:1", 0, "hub.example.org", 1, "" },
+        { "tcp://hub.example.org.:1", 0, "hub.example.org.", 1, "" },
         { "tcp://n_1-a:65535", 0, "n_1-a", 65535, "" },
         { "tcp://h:0", 0, "h", 0, "" },
         { "tcp://h:00080", 0, "h", 80, "" },

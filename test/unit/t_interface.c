@@ -457,8 +457,51 @@ static void test_null(void)
     finish(&n[0]);
 }
 
+static void test_watched_deadline(void)
+{
+    /* Goal: a host that watches phx_fd alone, with the time-out that it asked for after its last step, hears
+     * in time of a deadline that its own call has made (promises 66, 67). Method: a node that knows nobody
+     * sends to a name with a time limit. */
+    struct iovec part = { "x", 1 };
+    struct phx_outgoing m;
+    struct pollfd fd = { -1, POLLIN, 0 };
+
+    begin(&n[0], NULL);
+    memset(&m, 0, sizeof m);
+    m.to = 7;
+    m.iov = &part;
+    m.iov_count = 1;
+    m.time_limit_us = 3600u * 1000000u;
+    fd.fd = phx_fd(n[0].p);
+    eventually(fd.fd < 0 || (poll(&fd, 1, 0) == 0 && phx_deadline(n[0].p) > phx_now_us() + 4000000000u),
+               "nothing is left to do");
+    ok(phx_sendv(n[0].p, &m) == 0 && (fd.fd < 0 || poll(&fd, 1, 0) == 1), "a call that makes it due earlier");
+    finish(&n[0]);
+}
+
+static void test_watched_detector(void)
+{
+    /* Goal: the same of a shorter interval, in which a heartbeat is due (promise 45). */
+    struct pollfd fd = { -1, POLLIN, 0 };
+    struct phx_detector d;
+
+    begin(&n[0], LOOPBACK);
+    begin(&n[1], NULL);
+    phx_join(n[1].p, n[0].at);
+    eventually(linked(&n[0], &n[1]), "two nodes");
+    fd.fd = phx_fd(n[0].p);
+    phx_get_detector(n[0].p, &d);
+    d.interval_us = d.insurance_us = 100 * MS;
+    eventually(fd.fd < 0 || (poll(&fd, 1, 0) == 0 && phx_deadline(n[0].p) > phx_now_us() + 200 * MS),
+               "nothing is left to do");
+    ok(phx_set_detector(n[0].p, &d) == 0 && (fd.fd < 0 || poll(&fd, 1, 0) == 1), "a shorter interval");
+    finish_all(n, 2);
+}
+
 int main(void)
 {
+    test_watched_deadline();
+    test_watched_detector();
     test_host_world();
     test_null();
     test_versions();

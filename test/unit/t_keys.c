@@ -157,6 +157,7 @@ static void test_roll_over(void)
  * its rests are as long as they are by default, half of retry_max and more. */
 static void test_given_late(void)
 {
+    struct pollfd fd = { -1, POLLIN, 0 };
     struct phx_config c;
     uint64_t start;
 
@@ -169,8 +170,12 @@ static void test_given_late(void)
     await(logged(&n[1], phx_strerror(PHX_EKEY), "") > 0, PATIENCE);
     go_on(50 * MS);
     ok(!linked(&n[0], &n[1]), "a node with another key is refused");
+    fd.fd = phx_fd(n[1].p);
+    eventually(fd.fd < 0 || (poll(&fd, 1, 0) == 0 && phx_deadline(n[1].p) > phx_now_us()),
+               "nothing is left to do");
     start = phx_now_us();
     check(phx_set_keys(n[1].p, &key_new, 1) == 0, "the right one");
+    ok(fd.fd < 0 || poll(&fd, 1, 0) == 1, "who watches phx_fd hears of it");
     eventually(linked(&n[0], &n[1]), "given the right one, it is linked, promise 108");
     ok(phx_now_us() - start < SECOND, "within a second (%d ms)", (int)((phx_now_us() - start) / MS));
     finish_all(n, 2);

@@ -648,6 +648,52 @@ static void test_calls(void)
     ok(open_fds() == before, "no descriptor is left");
 }
 
+/* The time steps that 16 MB take between hosts that step once in each, until there is nothing left to do. */
+static int time_steps(int same_host)
+{
+    struct phx_config c;
+    int i, steps = 0;
+
+    for (i = 0; i < 2; i++) {
+        settings(&n[i], &c);
+        c.same_host = same_host;
+        begin_as(&n[i], &c, LOOPBACK);
+    }
+    phx_assume(n[0].p, 1, 1);
+    phx_join(n[1].p, n[0].at);
+    eventually(owns(&n[1], 1, &n[0]) && linked(&n[0], &n[1]), "two hosts");
+    check(post(&n[1], 1, 7, 16000000) == 0, "a large message");
+    for (; !has_mail(&n[0], 1) && steps < 200; steps++)
+        for (i = 2; i-- > 0;)
+            while (phx_step(n[i].p, phx_now_us(), NULL, 0) == 1)
+                ;
+    finish_all(n, 2);
+    return steps;
+}
+
+/* What a UNIX socket can hold at most: Linux doubles what is asked for, after it has cut it. */
+static int most_held(void)
+{
+    FILE *f = fopen("/proc/sys/net/core/wmem_max", "r");
+    int most = 0;
+
+    if (f == NULL || fscanf(f, "%d", &most) != 1 || most > 2 << 20)
+        most = 2 << 20;
+    if (f != NULL)
+        fclose(f);
+    return 2 * most;
+}
+
+static void test_time_steps(void)
+{
+    int near = time_steps(1), far = time_steps(0);
+
+    printf("# time steps for 16 MB: %d within the host, %d by TCP; a socket holds %d\n", near, far,
+           most_held());
+    ok(near <= 20000000 / most_held() + 4, "a UNIX socket takes what it can hold in each time step");
+    ok(far < 200, "it goes through TCP too");
+}
+
 static const struct test tests[] = {
     {"find", test_find},
     {"wildcard", test_wildcard},
@@ -664,6 +710,7 @@ static const struct test tests[] = {
     {"late_companion", test_late_companion},
     {"restart", test_restart},
     {"calls", test_calls},
+    {"time_steps", test_time_steps},
     {NULL, NULL},
 };
 

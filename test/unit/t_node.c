@@ -598,6 +598,33 @@ static void test_wake(void)
     finish(&n[0]);
 }
 
+/* A host that watches phx_fd and nothing else: whatever it asks for outside a step makes that readable. */
+static int asks(int what)
+{
+    struct phx_range all = { 0, 99 };
+    struct phx_cast cast = { .ranges = &all, .ranges_count = 1 };
+
+    return what < 2    ? what == 0 ? phx_send(n[0].p, 2, 1, 0, "hello", 5) : phx_cast(n[0].p, &cast) - 1
+           : what == 2 ? phx_assume(n[0].p, 7, 7)
+           : what == 3 ? phx_join(n[0].p, "tcp://127.0.0.1:1") : phx_close(n[0].p, SECOND);
+}
+
+static void test_fd_alone(void)
+{
+    struct pollfd fd = { -1, POLLIN, 0 };
+    int what; /* is asked for */
+
+    begin_star(2, LOOPBACK, 0);
+    phx_assume(n[1].p, 2, 2);
+    eventually(owns(&n[0], 2, &n[1]), "there is one to send to");
+    for (fd.fd = phx_fd(n[0].p), what = 0; fd.fd >= 0 && what < 5; what++) {
+        eventually(poll(&fd, 1, 0) == 0 && phx_deadline(n[0].p) > phx_now_us(), "nothing is left to do");
+        ok(asks(what) == 0 && poll(&fd, 1, 0) == 1, "call %d makes phx_fd readable at once", what);
+    }
+    ok(fd.fd == PHX_ENOTSUP || what == 5, "all calls");
+    finish_all(n, 2);
+}
+
 /* ---- Inside callbacks ------------------------------------------------------------------------ */
 
 static int step_said, send_said;
@@ -949,6 +976,7 @@ static const struct test tests[] = {
     {"hop_limit", test_hop_limit},
     {"idle", test_idle},
     {"wake", test_wake},
+    {"fd_alone", test_fd_alone},
     {"inside", test_inside},
     {"leave", test_leave},
     {"leave_at_once", test_leave_at_once},

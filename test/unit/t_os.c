@@ -227,7 +227,7 @@ static int send_room(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, &size) == 0 ? room : -1;
 }
 
-/* 256 KiB are asked for. What that becomes is Linux' own affair: twice as much, of what wmem_max allows. */
+/* 2 MiB are asked for. What that becomes is Linux' own affair: twice as much, of what wmem_max allows. */
 static void test_unix_room(void)
 {
     struct world t;
@@ -243,7 +243,7 @@ static void test_unix_room(void)
         ok(1, "room in UNIX sockets # SKIP no wmem_max to compare with");
         return;
     }
-    most = most < 256 << 10 ? most : 256 << 10;
+    most = most < 2 << 20 ? most : 2 << 20;
     begin_world(&t);
     ok(connect_pair(&t, &at, &l, e, &from), "a connection");
     ok(send_room(e[0]) == 2 * most && send_room(e[1]) == 2 * most, "room for %d bytes both ways", 2 * most);

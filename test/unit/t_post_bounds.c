@@ -216,7 +216,7 @@ static void test_time_limit_half(void)
 /* ---- Messages of which little comes */
 
 /* The first fragment of a message of `total` bytes from a node that nobody has heard of but by this neighbour
- * of node 2. */
+ * of node 2; from 100 on these are made up, too. */
 static void begin_message(struct world *w, int number, int neighbour, uint64_t name, size_t size,
                           size_t total)
 {
@@ -240,7 +240,11 @@ static void begin_message(struct world *w, int number, int neighbour, uint64_t n
     phx__buf_writer_init(&wr, raw, sizeof raw);
     phx__wire_data_put(&wr, &d, (int)PHX__DATA_FIRST, 5);
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
-    n->post.recv.from = as_seen(2, neighbour);
+    d.source.b[1] = (unsigned char)neighbour;
+    if (neighbour < 100)
+        n->post.recv.from = as_seen(2, neighbour);
+    else
+        (void)phx__id_add(&n->ids, &d.source, &n->post.recv.from);
     check(phx__post_recv_data(&n->post, raw, used, &f) == 0, "no reason to close the link");
 }
 
@@ -283,6 +287,62 @@ static void test_little_room(void)
            "an honest message of 3 MiB comes");
         ok(w->content_errors == 0 && world_free(w), "no byte leaked");
     }
+}
+
+static void test_half(void)
+{
+    /* Goal: what many neighbours begin to bring takes half of mem_limit at most, and what stands still gives
+     * way to what goes on (promise 110). Method: twelve of them, of 8 MiB, each with 64 KiB of 512 KiB. The
+     * host sends 2 MiB, and an honest message comes when they have stood still for half a second. */
+    struct world *w = limited(8u << 20);
+    struct node *n = &w->node[2];
+    int i;
+
+    for (i = 0; i < 12; i++)
+        begin_message(w, i, 100 + i, BIG, PHX__FRAGMENT, 512u << 10);
+    ok(n->post.recv.bytes == 4u << 20, "%u bytes for what comes", (unsigned)n->post.recv.bytes);
+    ok(send_size(n, 15, 2u << 20, 0, 0, 0) == 0, "the host sends 2 MiB");
+    check(send_size(&w->node[0], SMALL, 256u << 10, 1, 0, 0) == 0, "sent");
+    turns(w, 400, 1000);
+    ok(w->token[1].count == 0 && n->post.recv.bytes == 4u << 20, "nothing gives way at once");
+    turns(w, 400, 1000);
+    ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[SMALL] == 1, "half a second later it comes");
+    ok(n->post.recv.bytes == 0, "%u bytes are kept then", (unsigned)n->post.recv.bytes);
+    ok(w->content_errors == 0 && world_free(w), "no byte leaked");
+}
+
+static void test_half_beside_streams(void)
+{
+    /* Goal: a message of about half of mem_limit does not starve beside smaller ones of others, which come
+     * and never stand still (promise 67). Method: 4.1 MiB of 8 while two nodes keep sending 150,000 bytes. */
+    struct phx__post_limits limits = default_limits();
+    struct world *w;
+    int t;
+
+    limits.max_message = 5u << 20;
+    limits.hold_bytes = 6u << 20;
+    limits.window = 1u << 20;
+    w = world_new(1, &limits);
+    w->node[2].mem.limit = 8u << 20;
+    w->on_message = note_message;
+    memset(seen, 0, sizeof seen);
+    all_see(w, BIG, 2);
+    all_see(w, SMALL, 2);
+    all_see(w, OTHER, 2);
+    check(send_size(&w->node[0], BIG, 4300000, 1, 0, 0) == 0, "sent");
+    for (t = 0; t < 2000 && w->token[1].count == 0; t++) {
+        if (w->node[1].post.pending.bytes < 400000)
+            (void)send_size(&w->node[1], SMALL, 150000, 0, 0, 0);
+        if (w->node[3].post.pending.bytes < 400000)
+            (void)send_size(&w->node[3], OTHER, 150000, 0, 0, 0);
+        late_acks(w);
+        turn(w, 2, 140000);
+        w->now += 1000;
+    }
+    ok(w->token[1].count == 1 && w->token[1].result == 0 && seen[BIG] == 1, "it is there after %d ms", t);
+    ok(seen[SMALL] > 0 && seen[OTHER] > 0 && w->content_errors == 0, "%u and %u of the others meanwhile",
+       seen[SMALL], seen[OTHER]);
+    world_free(w);
 }
 
 static void test_large_beside(void)
@@ -353,6 +413,8 @@ int main(void)
     test_time_limit_half();
     test_little();
     test_little_room();
+    test_half();
+    test_half_beside_streams();
     test_large_beside();
     test_slow();
     return test_end();

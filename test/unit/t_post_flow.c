@@ -168,6 +168,19 @@ static void test_backstop(void)
     turns(w, 10, 1000);
     ok(w->token[21].count == 1 && n->post.counters.retransmitted == 0,
        "the same stream again: nothing is repeated");
+    /* As before, and meanwhile the relay has lost what it had. */
+    route(w, 0, 2, 1);
+    check(send_size(n, 3, 1000, 22, 0, 0) == 0 && settle(w), "settles");
+    w->frozen = 1;
+    check(send_size(n, 3, 1000, 23, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    frame_free(wire_take(&w->wire[0][1]));
+    route(w, 0, 2, -1);
+    turns(w, 100, 100000);
+    route(w, 0, 2, 1);
+    w->frozen = 0;
+    turns(w, 10, 1000);
+    ok(w->token[23].count == 1 && n->post.counters.retransmitted == 1, "what a relay has lost is asked for");
     ok(world_free(w), "no byte leaked");
 }
 

@@ -1,6 +1,7 @@
-/* t_step.c - what one step may do: connections taken, links looked at, bytes read and written.
+/* t_step.c - what one step may do: connections taken, links looked at, bytes read and written, deadlines.
  *
  * Goal: phx_step does bounded work and returns 1 if there is more, promise 119, and in the end all is done.
+ * What is new is told although messages never stop coming, promise 28.
  * Method: two nodes in a world of this file, whose pipes take any amount at once, so that nothing but the
  * node itself sets a bound; strangers whose connections wait, and whose bytes do. Each bound is met
  * exactly. */
@@ -8,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "../../phoenix.h"
+#include "node/state.h"
 #endif
 
 #define SECOND ((uint64_t)1000000)
@@ -384,10 +385,75 @@ static void test_bytes(void)
     end_all();
 }
 
+/* That many deadlines that ask for nothing but a step, all due now. */
+static void set_deadlines(phx *p, int count)
+{
+    uint32_t handle;
+    int i;
+
+    for (i = 0; i < count; i++) {
+        check(phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &handle) == 0, "a deadline");
+        phx__timer_set(&p->timers, handle, now);
+    }
+}
+
+static void test_deadlines(void)
+{
+    phx *p;
+    uint32_t others;
+
+    begin_hub();
+    rest();
+    p = sides[0].p;
+    others = p->timers.heap_count;
+    check(phx__timer_next(&p->timers) > now, "nothing is due");
+    set_deadlines(p, 10000);
+    step(0);
+    ok(p->timers.heap_count == others, "10,000 deadlines are over in a step");
+    rest();
+    others = p->timers.heap_count;
+    check(phx__timer_next(&p->timers) > now, "nothing is due again");
+    set_deadlines(p, 10001);
+    ok(step(0) == 1 && p->timers.heap_count == others + 1, "of 10,001 one is left, and the step says so");
+    ok(step(0) == 0 && p->timers.heap_count == others, "and it is over in the next");
+    end_all();
+}
+
+/* The inbox is never empty: 3 MiB are read in twelve steps. */
+static void test_news(void)
+{
+    static unsigned char data[MESSAGE];
+    const uint64_t *told_at;
+    uint64_t told;
+    int more;
+
+    begin_hub();
+    join_hub();
+    rest();
+    told_at = &sides[0].p->route.pace.told_at;
+    now += SECOND;
+    check(phx_assume(sides[0].p, 2, 2) == 0, "a name is new");
+    step(0);
+    told = *told_at;
+    check(told == now, "that is told at once, since nothing waits to be read");
+    check(phx_send(sides[1].p, 1, 0, 0, data, sizeof data) == 0 && step(1) == 1, "3 MiB are on their way");
+    check(phx_assume(sides[0].p, 3, 3) == 0, "another name is");
+    now = told + 20000;
+    more = step(0);
+    ok(more == 1 && *told_at == told, "for 20 ms, messages are read first");
+    now++;
+    more = step(0);
+    ok(more == 1 && *told_at == now, "then the news is told in between");
+    rest();
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
     test_ready();
     test_bytes();
+    test_deadlines();
+    test_news();
     return test_end();
 }

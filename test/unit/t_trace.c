@@ -83,17 +83,20 @@ static void begin_chain(int count, uint32_t hop_limit)
 
 static void test_chain(void)
 {
+    uint64_t begun, took;
     int i;
 
     begin_chain(6, 16);
+    begun = phx_now_us();
     ok(phx_trace(n[0].p, &n[5].id, 7) == 0, "a trace begins");
     eventually(got.count == 1, "and ends");
+    took = phx_now_us() - begun;
     ok(got.result == PHX_OK && got.token == 7 && same_id(&got.target, &n[5].id), "well");
     ok(got.hops_count == 5, "five hops, promise 33");
     for (i = 0; i < 5; i++) {
         check(same_id(&got.hops[i].id, &n[i + 1].id), "hop %d is the one", i);
         check(got.hops[i].hops == 4 - i, "hop %d is at %d", i, got.hops[i].hops);
-        check(got.hops[i].rtt_us < PATIENCE, "hop %d took a time", i);
+        check(got.hops[i].rtt_us > 0 && got.hops[i].rtt_us <= took, "hop %d took a part of it all", i);
         check(got.hops[i].why == (i < 3 ? PHX_ENOTFOUND : 0), "hop %d: %s", i,
               phx_strerror(got.hops[i].why));
     }
@@ -154,11 +157,16 @@ static void test_freed(void)
     finish_all(n, 3);
 }
 
-/* The target listens where nobody can come: that is the reason. */
+/* The target listens where nobody can come: that is the reason. It is dialled once, and not again so soon. */
 static void test_reason(void)
 {
+    struct phx_config c;
+
     memset(&got, 0, sizeof got);
-    begin_tracer(&n[0], 16, 1, NULL);
+    settings(&n[0], &c);
+    c.on_trace = saw_trace;
+    c.retry_min_us = c.retry_max_us = 30 * SECOND;
+    begin_as(&n[0], &c, NULL);
     begin_tracer(&n[1], 16, 1, NULL);
     begin_tracer(&n[2], 16, 1, NULL);
     check(phx_advertise(n[2].p, "tcp://127.0.0.1:1") == 0, "a dead address");
@@ -167,8 +175,7 @@ static void test_reason(void)
     await(hops(&n[0], &n[2]) == 2 && stats(&n[0]).dials_failed > 0, PATIENCE);
     ok(phx_trace(n[0].p, &n[2].id, 1) == 0, "a trace");
     eventually(got.count == 1 && got.result == 0 && got.hops_count == 2, "over a relay");
-    ok(got.why == PHX_EREFUSED || got.why == PHX_EAGAIN, "because of what dialling came to: %s",
-       phx_strerror(got.why));
+    ok(got.why == PHX_EREFUSED, "because of what dialling came to: %s", phx_strerror(got.why));
     finish_all(n, 3);
 }
 

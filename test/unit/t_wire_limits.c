@@ -144,6 +144,87 @@ static int cast_is_taken(int flags, unsigned count, unsigned lines, uint64_t tot
     return taste(value_bytes, value.size, 1);
 }
 
+/* An ACK that says of so many messages that they came back, the first of which is return number base + 1. */
+static int returns_are_taken(uint32_t base, uint16_t count)
+{
+    static uint8_t returns[(PHX__RETURNS + 1) * PHX__RETURN_SIZE];
+    struct phx__ack a = { .epoch = 1, .next = PHX__RETURNS + 1, .returns = returns, .return_base = base,
+                          .return_count = count };
+    struct phx__writer w;
+    struct phx__ack got;
+    struct phx__frame f;
+    size_t used;
+
+    phx__buf_writer_init(&w, returns, sizeof returns);
+    for (uint16_t i = 0; i < count; i++) {
+        const struct phx__return t = { i, 0, (int)PHX__RETURN_MOVED };
+        phx__wire_data_put_return(&w, &t);
+    }
+    value_begin();
+    phx__wire_data_put_ack(&value, &a, 0, 1);
+    if (w.bad || phx__wire_parse(value_bytes, value.size, &f, &used) != 1)
+        return -1;
+    return phx__wire_data_get_ack(&f, &got) == 0;
+}
+
+static void test_returns(void)
+{
+    /* Goal: section 5's list for returns. Method: both sides of each edge. */
+    ok(returns_are_taken(0, 1) == 1 && returns_are_taken(0, 512) == 1, "1 and 512 returns");
+    ok(returns_are_taken(0, 513) == 0, "not 513");
+    ok(returns_are_taken(UINT32_MAX - 2, 2) == 1 && returns_are_taken(UINT32_MAX - 1, 2) == 0,
+       "their numbers do not wrap");
+}
+
+static void test_front(void)
+{
+    /* Goal: of a frame whose payload is still to come the head says all. Method: heads of each length, whole
+     * and cut by a byte; runs, empty frames and other types have no place of their own. */
+    static const int flags[] = { 0, 1, 3, 7 };
+    struct phx__data d = { .epoch = 1, .to = 3, .total = 100, .size = 100, .seen = 9 }, got;
+    struct phx__frame f;
+    size_t whole, head, i;
+    int is;
+
+    for (i = 0; i < sizeof flags / sizeof *flags; i++) {
+        d.total = flags[i] == 1 ? 1000 : 100;
+        value_begin();
+        phx__wire_data_put(&value, &d, flags[i], 1);
+        head = value.size;
+        ok(phx__wire_data_front(value_bytes, head, &got, &is, &whole) == head && is == flags[i]
+               && whole == head + 100 && got.size == 100 && got.epoch == 1,
+           "a head of %u bytes", (unsigned)head);
+        ok(phx__wire_data_front(value_bytes, head - 1, &got, &is, &whole) == 0, "less is none");
+        phx__wire_data_set_flags(value_bytes, (int)PHX__DATA_RUN);
+        ok(phx__wire_data_front(value_bytes, head, &got, &is, &whole) == 0, "nor is that of a run");
+    }
+    d.total = d.size = 0;
+    value_begin();
+    phx__wire_data_put(&value, &d, 3, 1);
+    ok(phx__wire_parse(value_bytes, value.size, &f, &whole) == 1
+           && phx__wire_data_front(value_bytes, value.size, &got, &is, &whole) == 0,
+       "an empty frame has no payload to come");
+}
+
+static void test_cast_zeros(void)
+{
+    /* Goal: what stands behind the lines is no line. Method: zeros, which would be no epoch. */
+    struct phx__data d = { .epoch = 7, .total = 5, .size = 5 };
+    struct phx__wire_cast c;
+    struct phx__frame f;
+    size_t start, used;
+
+    value_begin();
+    start = phx__wire_data_begin_cast(&value, 3, 1, 2);
+    phx__wire_data_put_cast_line(&value, 3, &d);
+    phx__wire_data_put_cast_line(&value, 3, &d);
+    phx__wire_data_end_cast(&value, start, 3, &d);
+    phx__buf_put_bytes(&value, "12345", 5);
+    ok(phx__wire_parse(value_bytes, value.size, &f, &used) == 1 && phx__wire_data_get_cast(&f, &c) == 0
+           && c.count == 2 && c.common.size == 5,
+       "two lines");
+}
+
 static void test_cast_limits(void)
 {
     /* Goal: section 5's list for CAST. Method: both sides of each edge. */
@@ -302,6 +383,15 @@ static void test_large_card(void)
         bad += one.first != i || one.last != i || one.epoch != i + 1;
     }
     ok(bad == 0, "with all claims");
+    free(bytes);
+    bytes = malloc(capacity + 24); /* one more stands behind them, as sound as the others */
+    phx__buf_writer_init(&w, bytes, capacity + 24);
+    phx__wire_route_put_card(&w, &card, claims);
+    phx__buf_put_u64(&w, count);
+    phx__buf_put_u64(&w, count);
+    phx__buf_put_u64(&w, 1);
+    phx__buf_store_u32(bytes + capacity - count * (size_t)24 - 4, count + 1);
+    ok(!w.bad && phx__wire_route_get_card(bytes, w.size, &got) == PHX_EPROTO, "and with one more it is not");
     free(claims);
     free(bytes);
 }
@@ -403,6 +493,9 @@ static void test_entries(void)
     ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 9), "a card too small to be one");
     ok(!entry_is_taken(3, 5, 20), "attached and sent before");
     ok(entry_is_taken(0xfc, 0, 0), "unknown flags mean nothing");
+    ok(phx__wire_is_honest(PHX__INCARNATION_MAX, PHX__SEQ_MAX), "the last life and number of all");
+    ok(!phx__wire_is_honest(PHX__INCARNATION_MAX, PHX__SEQ_MAX + 1)
+           && !phx__wire_is_honest(PHX__INCARNATION_MAX + 1, PHX__SEQ_MAX), "and none beyond");
 }
 
 int main(void)
@@ -410,6 +503,9 @@ int main(void)
     test_writer_ends();
     test_data_limits();
     test_run_limits();
+    test_returns();
+    test_front();
+    test_cast_zeros();
     test_cast_limits();
     test_cards();
     test_labels();
