@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "coll.h"
 #include "comm.h"
 #include "engine.h"
 #include "match.h"
@@ -115,6 +116,18 @@ static void engines_finish(struct engines *s)
 static inline struct ftm_type *engines_type(struct engines *s, int rank, int handle)
 {
     return ftm_table_get(&s->at[rank]->handles, handle, FTM_TYPE);
+}
+
+/* `count` integers of each rank. */
+static inline struct ftm_blocks_of engines_blocks(struct engines *s, int rank, int *base, size_t count)
+{
+    struct ftm_blocks_of b;
+
+    memset(&b, 0, sizeof b);
+    b.base = (char *)base;
+    b.count = count;
+    b.type = engines_type(s, rank, MPI_INT);
+    return b;
 }
 
 #endif

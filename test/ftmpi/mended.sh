@@ -22,6 +22,16 @@ mended 4 blank 2 'REBUILD of a duplicate with a gap' gaps
 mended 4 shrink 3 'a handler that was set during the recovery' handler
 mended 6 ulfm 2 'who has heard of a revocation dies' revoke
 mended 4 ulfm 4 'an intercommunicator is revoked' revoke_inter
+mended 4 shrink 4 'one member is in ABORT' modes 0
+mended 4 abort 4 'all members but one are in ABORT' modes 2
+mended 4 shrink,cont 3 'one side of an intercommunicator knows that it is broken' inter_broken
+mended 4 shrink,cont 3 'one side of an intercommunicator that is made has failed' sides
+mended 4 rebuild,cont 4 'what was under way on a duplicate is so on the rebuilt world' moved
+mended 4 shrink 3 'a call on a communicator that another has left' left
+mended 3 shrink,cont 2 'what a leader said before a recovery' stale
+for mode in cont nop; do
+    mended 3 shrink,$mode 2 'the ring of a rank that dies is full of messages' ring $mode
+done
 cp "$p" "$work/p_gone"
 p=$work/p_gone
 mended 3 rebuild 2 'nobody can be started, three times' spawn

@@ -54,6 +54,11 @@ PMI_PORT=localhost:1
 export PMI_PORT
 refused 'PMI_PORT' 'PMI over TCP'
 unset PMI_PORT
+for bad in FTMPI_EAGER=64K FTMPI_EAGER=-1 FTMPI_EAGER=1073741825 FTMPI_BUDGET=x FTMPI_SPIN=-5 FTMPI_RING=2; do
+    export "$bad"
+    refused "$bad is no number that it can have" "$bad"
+    unset "${bad%=*}"
+done
 FTMPI_SIZE=2
 export FTMPI_SIZE
 refused 'FTMPI_HUB' 'no hub'

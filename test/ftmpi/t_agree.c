@@ -13,7 +13,7 @@
  *      t_agree full SEED N      the same with N seeds from SEED on
  *
  * `full` prints lines "bar NAME FIGURE LIMIT ok|short". */
-#include "test.h"
+#include "events.h"
 
 #include "agree.h"
 
@@ -23,14 +23,6 @@
 #define EVENTS_MAX 200000 /* handled in one run: more is a loop */
 
 enum event_kind { BEGIN, MESSAGE, FAILED };
-
-struct event {
-    uint64_t time, order;
-    enum event_kind kind;
-    int to, from;
-    size_t size;
-    unsigned char *bytes;
-};
 
 struct member {
     struct ftm_agree *agree;
@@ -52,73 +44,19 @@ static struct {
     struct run run;
     struct member member[MEMBERS_MAX];
     int site[MEMBERS_MAX];
-    struct event *heap;
-    size_t count, capacity;
-    uint64_t now, order, random;
     long messages, handled;
-    struct ftm_mem mem;
 } world;
 
 static struct {
     long runs, hangs, disagreements, wrong, waste;
 } total;
 
-static unsigned draw(unsigned below)
-{
-    world.random = world.random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(world.random >> 33) % below;
-}
-
-/* ---- Events ------------------------------------------------------------------------------------------ */
-
-static int is_before(const struct event *a, const struct event *b)
-{
-    return a->time != b->time ? a->time < b->time : a->order < b->order;
-}
-
-static void swap(size_t a, size_t b)
-{
-    struct event e = world.heap[a];
-
-    world.heap[a] = world.heap[b];
-    world.heap[b] = e;
-}
-
-static void event_add(struct event e)
-{
-    size_t i = world.count;
-
-    if (!ftm_mem_grow(&world.mem, (void **)(void *)&world.heap, &world.capacity, i, sizeof e))
-        abort();
-    e.order = world.order++;
-    world.heap[world.count++] = e;
-    for (; i > 0 && is_before(&world.heap[i], &world.heap[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(i, (i - 1) / 2);
-}
-
-static struct event event_take(void)
-{
-    struct event first = world.heap[0];
-    size_t i = 0, child;
-
-    world.heap[0] = world.heap[--world.count];
-    while ((child = 2 * i + 1) < world.count) {
-        if (child + 1 < world.count && is_before(&world.heap[child + 1], &world.heap[child]))
-            child++;
-        if (!is_before(&world.heap[child], &world.heap[i]))
-            break;
-        swap(i, child);
-        i = child;
-    }
-    return first;
-}
-
 /* ---- The world --------------------------------------------------------------------------------------- */
 
 static void on_send(void *ctx, int to, const void *bytes, size_t size)
 {
     struct member *m = ctx;
-    struct event e = { 0, 0, MESSAGE, to, (int)(m - world.member), size, NULL };
+    struct event e = { 0, 0, MESSAGE, to, (int)(m - world.member), 0, size, NULL };
 
     if (m->sent >= m->most) {
         m->dying = 1;
@@ -126,11 +64,11 @@ static void on_send(void *ctx, int to, const void *bytes, size_t size)
     }
     m->sent++;
     world.messages++;
-    e.time = world.now + 1 + draw(30);
+    e.time = events.now + 1 + draw(30);
     if (e.time < m->last[to])
         e.time = m->last[to];
     m->last[to] = e.time;
-    e.bytes = ftm_mem_resize(&world.mem, NULL, 0, size);
+    e.bytes = ftm_mem_resize(&events.mem, NULL, 0, size);
     memcpy(e.bytes, bytes, size);
     event_add(e);
 }
@@ -143,7 +81,7 @@ static void crash(struct member *m)
     ftm_agree_free(m->agree);
     m->agree = NULL;
     for (i = 0; i < world.run.n; i++) {
-        struct event e = { world.now + 1 + draw(100), 0, FAILED, i, me, 0, NULL };
+        struct event e = { events.now + 1 + draw(100), 0, FAILED, i, me, 0, 0, NULL };
 
         if (i != me)
             event_add(e);
@@ -186,7 +124,7 @@ static void member_begin(int i)
 {
     struct member *m = &world.member[i];
     struct ftm_agree_ops ops = { NULL, on_send };
-    struct event e = { 0, 0, BEGIN, 0, 0, 0, NULL };
+    struct event e = { 0, 0, BEGIN, 0, 0, 0, 0, NULL };
     int k, n = world.run.n;
 
     memset(m, 0, sizeof *m);
@@ -204,7 +142,7 @@ static void member_begin(int i)
     for (k = 0; k < n; k++)
         if ((i + k) % 3 != 0)
             m->sets[3][k / 8] = (unsigned char)(m->sets[3][k / 8] | 1u << k % 8);
-    if (ftm_agree_new(&m->agree, &world.mem, &ops, n, world.site, i,
+    if (ftm_agree_new(&m->agree, &events.mem, &ops, n, world.site, i,
                       world.run.rounds == 1 ? FTM_AGREE_ONE : FTM_AGREE_TWO) != 0)
         abort();
     e.to = i;
@@ -282,25 +220,25 @@ static void world_run(const struct run *run)
     int i;
 
     world.run = *run;
-    world.random = run->seed * 7919 + 17;
-    world.now = world.order = 0;
+    events.random = run->seed * 7919 + 17;
+    events.now = events.order = 0;
     world.messages = world.handled = 0;
     for (i = 0; i < run->n; i++) /* the sizes of sites differ */
         world.site[i] = i < run->n / 2 ? 0 : i < run->n - (run->n + 3) / 5 ? run->sites / 2 : run->sites - 1;
     for (i = 0; i < run->n; i++)
         member_begin(i);
-    while (world.count > 0 && ++world.handled < EVENTS_MAX) {
+    while (events.count > 0 && ++world.handled < EVENTS_MAX) {
         struct event e = event_take();
 
-        world.now = e.time;
+        events.now = e.time;
         handle(&e);
-        ftm_mem_free(&world.mem, e.bytes, e.size);
+        ftm_mem_free(&events.mem, e.bytes, e.size);
     }
-    total.waste += world.count > 0;
-    while (world.count > 0) {
+    total.waste += events.count > 0;
+    while (events.count > 0) {
         struct event e = event_take();
 
-        ftm_mem_free(&world.mem, e.bytes, e.size);
+        ftm_mem_free(&events.mem, e.bytes, e.size);
     }
     judge();
     for (i = 0; i < run->n; i++)
@@ -415,7 +353,7 @@ static void test_random(long runs)
 
     for (i = 0; i < runs; i++) {
         memset(&run, 0, sizeof run);
-        world.random = (uint64_t)i * 2654435761u + 3;
+        events.random = (uint64_t)i * 2654435761u + 3;
         run.n = 2 + (int)draw(i % 16 == 0 ? MEMBERS_MAX - 2 : 9);
         run.sites = 1 + 2 * (int)draw(2);
         run.rounds = 1 + (int)draw(2);
@@ -446,18 +384,28 @@ static void test_bytes(void)
     /* Goal: nothing that comes makes it read behind its end, and what no member sends is refused. Method:
      * random bytes that begin like messages, under the sanitizers, and some by hand. */
     struct ftm_agree_ops ops = { NULL, on_nothing };
-    unsigned char bytes[64], query[8] = { 5, 0, 2, 0, 3, 0, 0, 0 };
+    static const struct ftm_agree_value mine = { 0, 0, 0, 0, 0, NULL, NULL, NULL };
+    unsigned char bytes[64], query[8] = { 5, 0, 2, 0, 3, 0, 0, 0 }, down[34] = { 2, 0, 2 };
     struct ftm_agree *a;
     long i, taken = 0;
     size_t k;
 
-    world.random = 5;
-    ftm_agree_new(&a, &world.mem, &ops, 11, NULL, 4, FTM_AGREE_TWO);
+    events.random = 5;
+    ftm_agree_new(&a, &events.mem, &ops, 11, NULL, 4, FTM_AGREE_TWO);
     ok(ftm_agree_arrived(a, 2, query, 8) == -1, "a QUERY comes from its root");
     ok(ftm_agree_arrived(a, 4, query, 8) == -1 && ftm_agree_arrived(a, 11, query, 8) == -1
            && ftm_agree_arrived(a, -1, query, 8) == -1, "messages come from other members");
     ok(ftm_agree_arrived(a, 3, query, 7) == -1, "a QUERY has its size");
     ok(ftm_agree_arrived(a, 3, query, 8) == 0, "a QUERY");
+    ftm_agree_free(a);
+    ftm_agree_new(&a, &events.mem, &ops, 11, NULL, 4, FTM_AGREE_TWO);
+    memset(down + 32, 255, 1); /* covered: all */
+    down[33] = 7;
+    ok(ftm_agree_arrived(a, 0, down, sizeof down) == -1, "nobody decides with a part that we did not say");
+    down[32] = 0xef;
+    ok(ftm_agree_arrived(a, 0, down, sizeof down) == -1, "nor without any");
+    down[28] = 0x10; /* failed: we */
+    ok(ftm_agree_arrived(a, 0, down, sizeof down) == 0, "unless we count as failed");
     ftm_agree_free(a);
     for (i = 0; i < 200000; i++) {
         size_t size = draw(4) == 0 ? draw(64) : i % 3 == 0 ? 8 : i % 3 == 1 ? 10 : 8 + 20 + 6;
@@ -465,8 +413,10 @@ static void test_bytes(void)
         if (i % 50 == 0) {
             if (i > 0)
                 ftm_agree_free(a);
-            ftm_agree_new(&a, &world.mem, &ops, 11, NULL, (int)draw(11), i % 100 < 50 ? FTM_AGREE_TWO
+            ftm_agree_new(&a, &events.mem, &ops, 11, NULL, (int)draw(11), i % 100 < 50 ? FTM_AGREE_TWO
                                                                                           : FTM_AGREE_ONE);
+            if (i % 150 > 0)
+                ftm_agree_contribute(a, &mine);
         }
         for (k = 0; k < size; k++)
             bytes[k] = (unsigned char)draw(256);
@@ -477,6 +427,8 @@ static void test_bytes(void)
         bytes[4] = (unsigned char)draw(12);
         for (k = 8 + 20 + 1; k < 8 + 20 + 6; k += 2)
             bytes[k] &= 7;
+        for (k = 28; i % 4 > 0 && k < 30; k++) /* of each member something, or it has failed */
+            bytes[k] = (unsigned char)((~bytes[k + 4] & (k == 28 ? 255 : 7)) | (bytes[k] & bytes[k + 4]));
         bytes[9] = size == 10 ? bytes[9] & 7 : bytes[9];
         taken += ftm_agree_arrived(a, (int)draw(11), bytes, size) == 0;
     }
@@ -500,7 +452,7 @@ static void test_memory(void)
     ok(ftm_agree_new(&a, &mem, &ops, 9, NULL, 3, FTM_AGREE_ONE) == -1, "no memory");
     ok(ftm_agree_new(&a, &mem, &ops, 9, NULL, 3, FTM_AGREE_ONE) == 0, "memory");
     ftm_agree_free(a);
-    ok(heap.blocks == 0 && heap.lies == 0 && world.mem.bytes == world.capacity * sizeof *world.heap,
+    ok(heap.blocks == 0 && heap.lies == 0 && events.mem.bytes == events.capacity * sizeof *events.heap,
        "all of it came back");
 }
 
@@ -533,6 +485,6 @@ int main(int argc, char **argv)
     test_random(20000);
     test_bytes();
     test_memory();
-    ftm_mem_free(&world.mem, world.heap, world.capacity * sizeof *world.heap);
+    events_free();
     return test_end();
 }

@@ -12,12 +12,13 @@
  *      t_recover full SEED N    the same with N seeds from SEED on
  *      t_recover one MODE N FIRST SEED  SEAT LIFE K ...       one run, and what happens in it
  */
-#include "test.h"
+#include "events.h"
 
 #include "comm.h"
 #include "engine.h"
 #include "fault.h"
 #include "flight.h"
+#include "rebuild.h"
 #include "recover.h"
 #include "start.h"
 #include "vote.h"
@@ -30,15 +31,6 @@
 #define NOTICES_MAX 64
 
 enum event_kind { BEGIN, MESSAGE, NOTICE, EXIT, ASK, STARTED };
-
-struct event {
-    uint64_t time, order;
-    enum event_kind kind;
-    int to, from; /* places in world.process; of a NOTICE its number; of an ASK seat and life */
-    uint64_t tag;
-    size_t size;
-    unsigned char *bytes;
-};
 
 enum notice_kind { FAILED, JOINED, NOSPAWN };
 
@@ -80,73 +72,22 @@ static struct {
     struct notice notice[NOTICES_MAX];
     int notices;
     int newest[SEATS_MAX], gone[SEATS_MAX]; /* of the arbiter: the life started last; whether it is dead */
-    struct event *heap;
-    size_t events, capacity;
-    uint64_t now, order, random;
     long handled;
     int trace, bad;
-    struct ftm_mem mem;
 } world;
 
 static struct {
     long runs, hangs, disagreements, wrong, waste, died;
 } total;
 
-static unsigned draw(unsigned below)
-{
-    world.random = world.random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(world.random >> 33) % below;
-}
-
 /* ---- Events ------------------------------------------------------------------------------------------ */
 
-static int is_before(const struct event *a, const struct event *b)
-{
-    return a->time != b->time ? a->time < b->time : a->order < b->order;
-}
-
-static void swap(size_t a, size_t b)
-{
-    struct event e = world.heap[a];
-
-    world.heap[a] = world.heap[b];
-    world.heap[b] = e;
-}
-
-static void event_add(struct event e)
-{
-    size_t i = world.events;
-
-    if (!ftm_mem_grow(&world.mem, (void **)(void *)&world.heap, &world.capacity, i, sizeof e))
-        abort();
-    e.order = world.order++;
-    world.heap[world.events++] = e;
-    for (; i > 0 && is_before(&world.heap[i], &world.heap[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(i, (i - 1) / 2);
-}
-
-static struct event event_take(void)
-{
-    struct event first = world.heap[0];
-    size_t i = 0, child;
-
-    world.heap[0] = world.heap[--world.events];
-    while ((child = 2 * i + 1) < world.events) {
-        if (child + 1 < world.events && is_before(&world.heap[child + 1], &world.heap[child]))
-            child++;
-        if (!is_before(&world.heap[child], &world.heap[i]))
-            break;
-        swap(i, child);
-        i = child;
-    }
-    return first;
-}
-
+/* `to` and `from` are places in world.process; of a NOTICE its number; of an ASK seat and life. */
 static void event_in(uint64_t after, enum event_kind kind, int to, int from)
 {
     struct event e = { 0, 0, BEGIN, 0, 0, 0, 0, NULL };
 
-    e.time = world.now + after;
+    e.time = events.now + after;
     e.kind = kind;
     e.to = to;
     e.from = from;
@@ -169,7 +110,7 @@ static void notice_to(struct process *p, int number)
 {
     struct event e = { 0, 0, NOTICE, 0, 0, 0, 0, NULL };
 
-    e.time = world.now + 1 + draw(100);
+    e.time = events.now + 1 + draw(100);
     if (e.time < p->last_notice)
         e.time = p->last_notice;
     p->last_notice = e.time;
@@ -189,7 +130,7 @@ static void arbiter_tells(enum notice_kind kind, int seat, int life)
     if (world.notices == NOTICES_MAX)
         abort();
     if (world.trace)
-        printf("# %5lu arbiter: %d.%d %s\n", (unsigned long)world.now, seat, life,
+        printf("# %5lu arbiter: %d.%d %s\n", (unsigned long)events.now, seat, life,
                kind == FAILED ? "failed" : kind == JOINED ? "joined" : "cannot be started");
     world.notice[world.notices++] = n;
     for (i = 0; i < world.count; i++)
@@ -241,7 +182,7 @@ static int on_protocol(void *user, int proc, uint64_t tag, const void *data, siz
     q = process_of(p->e->procs[proc]->seat, (int)p->e->procs[proc]->life);
     if (world.trace)
         printf("# %5lu %d.%d -> %d.%lu: kind %d flags %lu context %lu number %lu, %lu bytes (%d)\n",
-               (unsigned long)world.now, p->seat, p->life, p->e->procs[proc]->seat,
+               (unsigned long)events.now, p->seat, p->life, p->e->procs[proc]->seat,
                (unsigned long)p->e->procs[proc]->life, FTM_KIND(tag), (unsigned long)FTM_FLAGS(tag),
                (unsigned long)FTM_CONTEXT(tag), (unsigned long)FTM_TAG(tag), (unsigned long)size,
                size > 4 ? ((const unsigned char *)data)[4] : 0);
@@ -249,13 +190,13 @@ static int on_protocol(void *user, int proc, uint64_t tag, const void *data, siz
         return 1;
     e.to = (int)(q - world.process);
     e.from = (int)(p - world.process);
-    e.time = world.now + 1 + draw(30);
+    e.time = events.now + 1 + draw(30);
     if (e.time < p->last[e.to])
         e.time = p->last[e.to];
     p->last[e.to] = e.time;
     e.tag = tag;
     e.size = size;
-    e.bytes = ftm_mem_resize(&world.mem, NULL, 0, size);
+    e.bytes = ftm_mem_resize(&events.mem, NULL, 0, size);
     memcpy(e.bytes, data, size);
     event_add(e);
     return 1;
@@ -267,7 +208,7 @@ static void on_end(void *user, int code, const char *line)
 
     (void)code;
     if (world.trace)
-        printf("# %5lu %d.%d ends: %s\n", (unsigned long)world.now, p->seat, p->life, line);
+        printf("# %5lu %d.%d ends: %s\n", (unsigned long)events.now, p->seat, p->life, line);
     p->dying = 1;
 }
 
@@ -276,7 +217,7 @@ static void on_trace(void *user, const char *line)
     struct process *p = user;
 
     if (world.trace)
-        printf("# %5lu %d.%d: %s\n", (unsigned long)world.now, p->seat, p->life, line);
+        printf("# %5lu %d.%d: %s\n", (unsigned long)events.now, p->seat, p->life, line);
 }
 
 /* As the TABLE tells: the life of each seat that was started last, and whether it lives. */
@@ -294,7 +235,7 @@ static void process_table(struct process *p)
         proc->state = world.gone[i] ? FTM_PROC_FAILED : FTM_PROC_OK;
     }
     if (p->life > 0)
-        ftm_recover_restarted(p->e, 0);
+        ftm_rebuild_restarted(p->e, 0);
 }
 
 static struct process *process_start(int seat, int life)
@@ -334,13 +275,13 @@ static struct process *process_start(int seat, int life)
 static void process_crash(struct process *p)
 {
     if (world.trace)
-        printf("# %5lu %d.%d dies\n", (unsigned long)world.now, p->seat, p->life);
+        printf("# %5lu %d.%d dies\n", (unsigned long)events.now, p->seat, p->life);
     p->dead = 1;
     ftm_free(p->e);
     p->e = NULL;
     while (p->held_count > 0) {
         p->held_count--;
-        ftm_mem_free(&world.mem, p->held[p->held_count].bytes, p->held[p->held_count].size);
+        ftm_mem_free(&events.mem, p->held[p->held_count].bytes, p->held[p->held_count].size);
     }
     event_in(1 + draw(40), EXIT, p->seat, p->life);
 }
@@ -468,7 +409,7 @@ static void release_held(struct process *p)
     p->held_count = 0;
     for (i = 0; i < n; i++) {
         deliver(p, &held[i]);
-        ftm_mem_free(&world.mem, held[i].bytes, held[i].size);
+        ftm_mem_free(&events.mem, held[i].bytes, held[i].size);
     }
 }
 
@@ -477,7 +418,7 @@ static void act_on(struct process *p, const struct notice *n)
     struct ftm_proc *proc = ftm_proc_find(p->e, (uint32_t)n->seat, (uint32_t)n->life);
 
     if (n->kind == NOSPAWN) {
-        ftm_recover_nospawn(p->e, n->seat, (uint32_t)n->life);
+        ftm_rebuild_nospawn(p->e, n->seat, (uint32_t)n->life);
         return;
     }
     if (proc == NULL)
@@ -489,7 +430,7 @@ static void act_on(struct process *p, const struct notice *n)
         return;
     }
     proc->state = FTM_PROC_JOINING;
-    ftm_recover_joined(p->e, proc->index);
+    ftm_rebuild_joined(p->e, proc->index);
     release_held(p);
 }
 
@@ -518,9 +459,9 @@ static void handle(struct event *e)
         deliver(p, e);
     else if (e->kind == NOTICE)
         act_on(p, &world.notice[e->from]);
-    ftm_step(p->e, world.now + 1, NULL, 0);
+    ftm_step(p->e, events.now + 1, NULL, 0);
     program_run(p);
-    ftm_step(p->e, world.now + 1, NULL, 0);
+    ftm_step(p->e, events.now + 1, NULL, 0);
     program_run(p);
     if (p->dying)
         process_crash(p);
@@ -621,12 +562,12 @@ static void process_overlap(struct process *p)
 
 static void drain(void)
 {
-    while (world.events > 0 && ++world.handled < EVENTS_MAX) {
+    while (events.count > 0 && ++world.handled < EVENTS_MAX) {
         struct event e = event_take();
 
-        world.now = e.time;
+        events.now = e.time;
         handle(&e);
-        ftm_mem_free(&world.mem, e.bytes, e.size);
+        ftm_mem_free(&events.mem, e.bytes, e.size);
     }
 }
 
@@ -638,11 +579,11 @@ static void world_run(const struct run *run)
     memset(world.newest, 0, sizeof world.newest);
     memset(world.gone, 0, sizeof world.gone);
     world.run = *run;
-    world.random = run->seed * 7919 + 17;
+    events.random = run->seed * 7919 + 17;
     world.count = world.notices = world.bad = 0;
     world.handled = 0;
-    world.now = 1;
-    world.order = 0;
+    events.now = 1;
+    events.order = 0;
     for (i = 0; i < run->n; i++) {
         struct process *p = process_start(i, 0);
 
@@ -654,11 +595,11 @@ static void world_run(const struct run *run)
             event_in(draw(200), BEGIN, i, 0);
     }
     drain();
-    total.waste += world.events > 0;
-    while (world.events > 0) {
+    total.waste += events.count > 0;
+    while (events.count > 0) {
         struct event e = event_take();
 
-        ftm_mem_free(&world.mem, e.bytes, e.size);
+        ftm_mem_free(&events.mem, e.bytes, e.size);
     }
     judge();
     for (i = 0; i < world.count; i++) {
@@ -669,7 +610,7 @@ static void world_run(const struct run *run)
             ftm_vote_release(p->e, p->vote);
         ftm_free(p->e);
         while (p->held_count-- > 0)
-            ftm_mem_free(&world.mem, p->held[p->held_count].bytes, p->held[p->held_count].size);
+            ftm_mem_free(&events.mem, p->held[p->held_count].bytes, p->held[p->held_count].size);
     }
 }
 
@@ -838,6 +779,124 @@ static void test_memory(void)
         ftm_free(world.process[i].e);
 }
 
+/* Messages of that size for a communicator that never comes, until one is refused or too much is kept. */
+static void test_flood(size_t size)
+{
+    static const unsigned char zeros[1 << 16];
+    struct ftm_arrival a = { NULL, 0, FTM_WORD(FTM_AGREE, FTM_VOTE_CREATE, 1000, 0), zeros, 0 };
+    struct process *p = &world.process[0];
+    size_t before, most = (4u << 20) + size + 4096;
+    int refused = 0;
+
+    world.count = world.notices = 0;
+    p = process_start(0, 0);
+    before = p->e->mem.bytes;
+    a.proc = p->e->procs[1];
+    a.size = size;
+    while (!refused && p->e->mem.bytes <= before + 2 * most)
+        refused = ftm_recover_arrived(p->e, &a) != 0;
+    ok(refused && p->e->mem.bytes - before <= most, "%lu bytes each: refused when %lu KiB are kept",
+       (unsigned long)size, (unsigned long)(p->e->mem.bytes - before) >> 10);
+    ftm_free(p->e);
+}
+
+/* Members are called to more and more agreements in which nobody takes part. */
+static void test_calls(void)
+{
+    unsigned char bytes[4] = { 0, 0, 0, 0 };
+    struct ftm_arrival a = { NULL, 0, 0, bytes, sizeof bytes };
+    struct process *p;
+    uint32_t number = 0;
+    size_t before;
+    int refused = 0;
+
+    world.count = world.notices = 0;
+    p = process_start(0, 0);
+    before = p->e->mem.bytes;
+    a.proc = p->e->procs[1];
+    for (; !refused && number < 40000; number++) {
+        a.tag = FTM_WORD(FTM_AGREE, FTM_VOTE_AGREE, 0, number);
+        refused = ftm_recover_arrived(p->e, &a) != 0;
+    }
+    ok(refused && number > 1000 && p->e->mem.bytes - before < 5u << 20,
+       "agreements without end: refused at number %lu, %lu KiB", (unsigned long)number,
+       (unsigned long)(p->e->mem.bytes - before) >> 10);
+    ftm_free(p->e);
+}
+
+/* What was early, and turns out to be what no member says, ends the job as it would have done in time. */
+static void test_late(void)
+{
+    unsigned char bytes[12] = { 0, 0, 0, 0, 99 };
+    struct ftm_arrival a = { NULL, 0, FTM_WORD(FTM_AGREE, FTM_VOTE_CREATE, 100, 0), bytes, sizeof bytes };
+    struct ftm_comm_parts parts = { NULL, 100, NULL, NULL, NULL, 0 };
+    struct ftm_comm *comm;
+    struct process *p;
+
+    world.count = world.notices = 0;
+    p = process_start(0, 0);
+    a.proc = p->e->procs[1];
+    ok(ftm_recover_arrived(p->e, &a) == 0 && !p->e->ended, "nonsense for a communicator to come is kept");
+    parts.parent = p->e->world;
+    parts.group = parts.parent->group;
+    ok(ftm_comm_new(p->e, &parts, &comm) == 0 && p->e->ended, "and ends the job when that is there");
+    ftm_free(p->e);
+}
+
+static void test_early(void)
+{
+    /* Goal: who talks of communicators that do not exist cannot fill the memory of another process. */
+    memset(world.process, 0, sizeof world.process);
+    memset(&world.run, 0, sizeof world.run);
+    world.run.n = 2;
+    world.run.mode = FTMPI_COMM_MODE_SHRINK;
+    test_flood(4);
+    test_flood(1 << 16);
+    test_calls();
+    test_late();
+}
+
+/* A process that was started again is told of three ranks; where to write what, or nothing (-1). */
+static int welcome(int at, int value)
+{
+    static const unsigned char good[] = { 0, 1, 0, 0, 1, 3, 1, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 3 };
+    unsigned char bytes[16 + 3 * 24] = { 1, 0, 0, 0, 3, 0, 0, 0, FTMPI_COMM_MODE_REBUILD };
+    struct ftm_arrival a = { NULL, 0, FTM_WORD(FTM_AGREE, FTM_VOTE_WELCOME, 0, 0), bytes, sizeof bytes };
+    struct process *p;
+    int i, rc;
+
+    world.count = world.notices = 0;
+    world.newest[0] = 1;
+    world.run.mode = FTMPI_COMM_MODE_REBUILD;
+    p = process_start(0, 1);
+    a.proc = p->e->procs[1];
+    for (i = 0; i < 18; i++)
+        bytes[16 + 4 * i] = good[i]; /* seat, life, host, site, fresh, the last life to be tried */
+    if (at >= 0)
+        ftm_put32(bytes + 16 + 4 * at, (uint32_t)value);
+    rc = ftm_recover_arrived(p->e, &a);
+    ftm_free(p->e);
+    return rc;
+}
+
+static void test_welcome(void)
+{
+    /* Goal: what a WELCOME says is checked. Method: a good one, and each of its words made wrong. */
+    static const int wrong[][2] = { { 0, 3 }, { 0, 1 }, { 6, 2 }, { 12, 1 }, { 12, 5 }, { 1, 4096 }, { 4, 2 },
+                                    { 5, 0 },  { 5, 5000 }, { 17, -1 } };
+    size_t i;
+
+    world.run.n = 3;
+    ok(welcome(-1, 0) == 0, "a WELCOME");
+    for (i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ok(welcome(wrong[i][0], wrong[i][1]) == -1, "not with %d as word %d", wrong[i][1], wrong[i][0]);
+    while (events.count > 0) {
+        struct event e = event_take();
+
+        ftm_mem_free(&events.mem, e.bytes, e.size);
+    }
+}
+
 static int bar(const char *name, long figure)
 {
     printf("bar %s %ld 0 %s\n", name, figure, figure == 0 ? "ok" : "short");
@@ -888,7 +947,8 @@ int main(int argc, char **argv)
     test_kills();
     test_nobody();
     test_memory();
-    ftm_mem_free(&world.mem, world.heap, world.capacity * sizeof *world.heap);
-    ok(world.mem.bytes == 0, "all memory came back");
+    test_early();
+    test_welcome();
+    events_free();
     return test_end();
 }

@@ -13,20 +13,10 @@ static struct ftm_schedule *schedules[RANKS];
 
 enum call { BARRIER, BCAST, REDUCE, ALLREDUCE, SCAN, GATHER, SCATTER, ALLGATHER, ALLTOALL, CALLS };
 
-static struct ftm_blocks_of blocks(int rank, int *base)
-{
-    struct ftm_blocks_of b;
-
-    memset(&b, 0, sizeof b);
-    b.base = (char *)base;
-    b.count = COUNT;
-    b.type = engines_type(&run, rank, MPI_INT);
-    return b;
-}
-
 static void build(struct ftm_schedule *s, enum call call, int rank)
 {
-    struct ftm_blocks_of from = blocks(rank, in[rank]), to = blocks(rank, out[rank]);
+    struct ftm_blocks_of from = engines_blocks(&run, rank, in[rank], COUNT);
+    struct ftm_blocks_of to = engines_blocks(&run, rank, out[rank], COUNT);
     struct ftm_reduction r;
 
     r.op = ftm_table_get(&run.at[rank]->handles, MPI_SUM, FTM_OP);

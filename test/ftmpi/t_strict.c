@@ -23,20 +23,10 @@ static struct ftm_schedule *schedules[RANKS];
 static int in[RANKS][COUNT], out[RANKS][COUNT * RANKS];
 static int successes, errors;
 
-static struct ftm_blocks_of blocks(int rank, int *base)
-{
-    struct ftm_blocks_of b;
-
-    memset(&b, 0, sizeof b);
-    b.base = (char *)base;
-    b.count = COUNT;
-    b.type = engines_type(&run, rank, MPI_INT);
-    return b;
-}
-
 static void build(struct ftm_schedule *s, enum call call, int rank)
 {
-    struct ftm_blocks_of from = blocks(rank, in[rank]), to = blocks(rank, out[rank]);
+    struct ftm_blocks_of from = engines_blocks(&run, rank, in[rank], COUNT);
+    struct ftm_blocks_of to = engines_blocks(&run, rank, out[rank], COUNT);
     struct ftm_reduction r;
 
     memset(&r, 0, sizeof r);

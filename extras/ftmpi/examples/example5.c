@@ -22,7 +22,10 @@
 #define EVERY 10
 #define DEPTH 20
 
-#ifndef FTMPI /* the names of the paper are gone from later versions of MPI */
+#ifndef FTMPI /* the names of the paper are gone from later versions of MPI, or macros that say so */
+#undef MPI_Errhandler_create
+#undef MPI_Errhandler_get
+#undef MPI_Errhandler_set
 #define MPI_Handler_function MPI_Comm_errhandler_function
 #define MPI_Errhandler_create MPI_Comm_create_errhandler
 #define MPI_Errhandler_get MPI_Comm_get_errhandler

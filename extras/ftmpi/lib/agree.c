@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "wire.h"
+
 /* Members stand in an order, and over all of them, whether they live or not, there is a tree: binomial within
  * a site, binomial over the first of each site. A parent stands before its children.
  *
@@ -140,28 +142,15 @@ static void value_copy(const struct ftm_agree *a, struct ftm_agree_value *to, co
 
 /* ---- Bytes ------------------------------------------------------------------------------------------- */
 
-static void put32(unsigned char *to, uint32_t value)
-{
-    int i;
-
-    for (i = 0; i < 4; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint32_t get32(const unsigned char *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
 static size_t value_put(const struct ftm_agree *a, unsigned char *to, const struct ftm_agree_value *v)
 {
     size_t s = a->set_size;
 
-    put32(to, v->flags);
-    put32(to + 4, v->context);
-    put32(to + 8, v->generation);
-    put32(to + 12, v->rank);
-    put32(to + 16, v->settings);
+    ftm_put32(to, v->flags);
+    ftm_put32(to + 4, v->context);
+    ftm_put32(to + 8, v->generation);
+    ftm_put32(to + 12, v->rank);
+    ftm_put32(to + 16, v->settings);
     memcpy(to + AGREE_NUMBERS, v->failed, s);
     memcpy(to + AGREE_NUMBERS + s, v->acknowledged, s);
     memcpy(to + AGREE_NUMBERS + 2 * s, v->covered, s);
@@ -182,11 +171,11 @@ static int value_get(const struct ftm_agree *a, struct ftm_agree_value *v, const
 
     if (size != AGREE_NUMBERS + 3 * s)
         return -1;
-    v->flags = get32(from);
-    v->context = get32(from + 4);
-    v->generation = get32(from + 8);
-    v->rank = get32(from + 12);
-    v->settings = get32(from + 16);
+    v->flags = ftm_get32(from);
+    v->context = ftm_get32(from + 4);
+    v->generation = ftm_get32(from + 8);
+    v->rank = ftm_get32(from + 12);
+    v->settings = ftm_get32(from + 16);
     v->failed = (unsigned char *)from + AGREE_NUMBERS;
     v->acknowledged = v->failed + s;
     v->covered = v->acknowledged + s;
@@ -216,6 +205,20 @@ static int message_is_good(const struct ftm_agree *a, int from, const struct agr
     return 0;
 }
 
+/* Nobody can say that we have spoken if we have not, and a value that was proposed has something of
+ * everybody: so what is decided never passes a member by that has not been asked. */
+static int value_is_good(const struct ftm_agree *a, const struct agree_message *m)
+{
+    int i;
+
+    if (has(m->value.covered, a->me) && !a->contributed)
+        return 0;
+    for (i = 0; m->kind != AGREE_UP && i < a->n; i++)
+        if (!has(m->value.covered, i) && !has(m->value.failed, i))
+            return 0;
+    return 1;
+}
+
 static int message_get(const struct ftm_agree *a, struct agree_message *m, int from,
                        const unsigned char *bytes, size_t size)
 {
@@ -225,7 +228,7 @@ static int message_get(const struct ftm_agree *a, struct agree_message *m, int f
     memset(m, 0, sizeof *m);
     m->kind = (enum agree_kind)bytes[0];
     m->answer = bytes[1];
-    m->ballot = get32(bytes + 4);
+    m->ballot = ftm_get32(bytes + 4);
     m->set = bytes + AGREE_HEAD;
     if (!message_is_good(a, from, m))
         return -1;
@@ -234,7 +237,7 @@ static int message_get(const struct ftm_agree *a, struct agree_message *m, int f
         return size == 0 ? 0 : -1;
     if (m->kind == AGREE_ACK)
         return size == a->set_size && set_is_good(a, m->set) ? 0 : -1;
-    return value_get(a, &m->value, bytes + AGREE_HEAD, size);
+    return value_get(a, &m->value, bytes + AGREE_HEAD, size) == 0 && value_is_good(a, m) ? 0 : -1;
 }
 
 /* ---- Saying ------------------------------------------------------------------------------------------ */
@@ -247,7 +250,7 @@ static void say(struct ftm_agree *a, int to, enum agree_kind kind, int answer, i
     a->out[0] = (unsigned char)kind;
     a->out[1] = (unsigned char)answer;
     a->out[2] = (unsigned char)a->rounds;
-    put32(a->out + 4, (uint32_t)ballot);
+    ftm_put32(a->out + 4, (uint32_t)ballot);
     if (kind == AGREE_ACK) {
         memcpy(a->out + size, a->acked, a->set_size);
         size += a->set_size;
@@ -680,6 +683,11 @@ int ftm_agree_waits_for(const struct ftm_agree *a)
 }
 
 /* ---- Life -------------------------------------------------------------------------------------------- */
+
+size_t ftm_agree_size(const struct ftm_agree *a)
+{
+    return a->size;
+}
 
 size_t ftm_agree_most(int members)
 {

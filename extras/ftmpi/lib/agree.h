@@ -40,6 +40,9 @@ struct ftm_agree;
 /* The largest message among so many members. */
 size_t ftm_agree_most(int members);
 
+/* The memory that it takes. */
+size_t ftm_agree_size(const struct ftm_agree *a);
+
 /* sites[i]: of member i; equal ones stand together. NULL: all are on one. -1: no memory; there is none later
  * on. */
 int ftm_agree_new(struct ftm_agree **out, struct ftm_mem *mem, const struct ftm_agree_ops *ops, int members,

@@ -235,8 +235,8 @@ static int comm_greatest(struct ftm *e, struct ftm_comm *comm, uint32_t *context
 
 int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context)
 {
-    return ftm_recover_is_on(e, comm) ? ftm_recover_create(e, comm, 0, context)
-                                      : comm_greatest(e, comm, context);
+    return comm->remote != NULL || ftm_recover_votes(e, comm) ? ftm_recover_create(e, comm, 0, context, NULL)
+                                                              : comm_greatest(e, comm, context);
 }
 
 int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
@@ -269,51 +269,79 @@ static int comm_wait(struct ftm *e, struct ftm_request *r)
     return rc != 0 ? rc : r->status.cancelled ? fault : r->error;
 }
 
-/* A message to the other leader and one from it. */
-static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
-                     void *theirs, size_t theirs_bytes)
+/* What the other leader says in this generation: where messages outlive a recovery, one of a call that it
+ * ended may come first. */
+static int comm_hear(struct ftm *e, const struct ftm_comm_bridge *b, struct ftm_type *byte, uint64_t *theirs,
+                     size_t room, size_t *size)
 {
-    struct ftm_type *byte = ftm_table_get(&e->handles, MPI_BYTE, FTM_TYPE);
-    struct ftm_request *in, *out = NULL;
+    struct ftm_request *r;
     int rc;
 
-    if (b->remote < 0 || b->remote >= ftm_comm_peers(b->between)->size)
-        return MPI_ERR_RANK;
-    rc = ftm_recv_start(e, &in, b->between, b->collective, theirs, theirs_bytes, byte, b->remote, b->tag);
-    if (rc == 0)
-        rc = ftm_send_start(e, &out, FTM_STANDARD, b->between, b->collective, mine, mine_bytes, byte,
-                            b->remote,
-                            b->tag);
-    if (rc == 0) {
-        int sent;
-
-        rc = comm_wait(e, in);
-        sent = comm_wait(e, out);
-        rc = rc != 0 ? rc : sent;
-    }
-    if (rc == 0 && in->status.bytes != theirs_bytes)
-        rc = MPI_ERR_ARG;
-    if (in != NULL)
-        ftm_request_free(e, in);
-    if (out != NULL)
-        ftm_request_free(e, out);
+    do {
+        rc = ftm_recv_start(e, &r, b->between, 0, theirs, room, byte, b->remote, b->tag);
+        if (rc == 0)
+            rc = comm_wait(e, r);
+        *size = rc == 0 ? (size_t)r->status.bytes : 0;
+        if (r != NULL)
+            ftm_request_free(e, r);
+        if (rc == 0 && *size < sizeof *theirs)
+            rc = MPI_ERR_ARG;
+    } while (rc == 0 && theirs[0] >> 32 != b->between->generation);
     return rc;
 }
 
-int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
-                      void *theirs, size_t theirs_bytes)
+/* A message to the other leader and one from it, of *size bytes. */
+static int comm_swap(struct ftm *e, const struct ftm_comm_bridge *b, uint64_t *mine, size_t mine_bytes,
+                     uint64_t *theirs, size_t *size)
 {
-    int rc = 0, told;
+    struct ftm_type *byte = ftm_table_get(&e->handles, MPI_BYTE, FTM_TYPE);
+    struct ftm_request *out;
+    int rc, sent;
 
-    if (b->local->rank == b->leader && b->between == NULL)
-        rc = MPI_ERR_COMM;
-    else if (b->local->rank == b->leader)
-        rc = comm_swap(e, b, mine, mine_bytes, theirs, theirs_bytes);
-    told = rc;
+    mine[0] = (uint32_t)mine[0] | (uint64_t)b->between->generation << 32;
+    rc = ftm_send_start(e, &out, FTM_STANDARD, b->between, 0, mine, mine_bytes, byte, b->remote, b->tag);
+    if (rc == 0) {
+        rc = comm_hear(e, b, byte, theirs, *size, size);
+        sent = comm_wait(e, out);
+        rc = rc != 0 ? rc : sent;
+    }
+    if (out != NULL)
+        ftm_request_free(e, out);
+    return rc == 0 && *size == sizeof *theirs ? ftm_fault_code(b->local) : rc;
+}
+
+static int comm_bridge_error(const struct ftm_comm_bridge *b)
+{
+    if (b->between == NULL)
+        return MPI_ERR_COMM;
+    return b->remote < 0 || b->remote >= ftm_comm_peers(b->between)->size ? MPI_ERR_RANK : 0;
+}
+
+int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, uint64_t *mine, size_t mine_bytes,
+                      uint64_t *theirs, size_t *size)
+{
+    struct { int32_t error; uint32_t size; } told = { 0, 0 };
+    int rc;
+
+    if (b->local->rank == b->leader) {
+        told.error = comm_bridge_error(b);
+        if (told.error == 0)
+            told.error = comm_swap(e, b, mine, mine_bytes, theirs, size);
+        told.size = (uint32_t)*size;
+    }
     rc = ftm_coll_bcast_bytes(e, b->local, &told, sizeof told, b->leader);
-    if (rc != 0 || told != 0)
-        return rc != 0 ? rc : told;
-    return ftm_coll_bcast_bytes(e, b->local, theirs, theirs_bytes, b->leader);
+    *size = told.size;
+    if (rc != 0 || told.error != 0)
+        return rc != 0 ? rc : told.error;
+    return ftm_coll_bcast_bytes(e, b->local, theirs, *size, b->leader);
+}
+
+void ftm_comm_decline(struct ftm *e, const struct ftm_comm_bridge *b, uint64_t *theirs, size_t size)
+{
+    uint64_t mine = 0;
+
+    if (b->local->rank == b->leader && comm_bridge_error(b) == 0)
+        (void)comm_swap(e, b, &mine, sizeof mine, theirs, &size);
 }
 
 int ftm_comm_new_inter(struct ftm *e, struct ftm_comm *parent, uint32_t context, struct ftm_group *group,
@@ -321,16 +349,18 @@ int ftm_comm_new_inter(struct ftm *e, struct ftm_comm *parent, uint32_t context,
 {
     struct ftm_comm_parts own = { parent, context + COMM_STEP, group, NULL, NULL, 1 };
     struct ftm_comm_parts both = { parent, context, group, remote, NULL, 0 };
-    struct ftm_comm *local;
-    int rc = ftm_comm_new(e, &own, &local);
+    struct ftm_comm *made, *local;
+    int rc = ftm_comm_new(e, &both, &made); /* the lower context first: what is below the highest is over */
 
     *out = NULL;
     if (rc != 0)
         return rc;
-    rc = ftm_comm_new(e, &both, out);
-    if (rc != 0)
-        ftm_comm_drop(e, local);
-    else
-        (*out)->local = local;
-    return rc;
+    rc = ftm_comm_new(e, &own, &local);
+    if (rc != 0) {
+        ftm_comm_free(e, made);
+        return rc;
+    }
+    made->local = local;
+    *out = made;
+    return 0;
 }

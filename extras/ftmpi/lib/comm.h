@@ -68,7 +68,7 @@ struct ftm_comm *ftm_comm_dense(struct ftm *e, struct ftm_comm *comm);
 /* MPI_Comm_free: the handle goes now, the rest with the last request. */
 void ftm_comm_free(struct ftm *e, struct ftm_comm *comm);
 
-/* These block; all members of comm call them, in the same order; without an error handler.
+/* These block; all members of comm, of both sides, call them, in the same order; without an error handler.
  *
  * The context of what is made next: the greatest counter of all members. */
 int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context);
@@ -77,16 +77,18 @@ int ftm_comm_agree(struct ftm *e, struct ftm_comm *comm, uint32_t *context);
 int ftm_comm_sub(struct ftm *e, struct ftm_comm *comm, struct ftm_group *group, struct ftm_topo *topo,
                  struct ftm_comm **out);
 
-/* The leaders of two groups exchange what their groups know, and tell their groups. */
+/* The leaders of two groups exchange words, of the first of which the lower half is theirs, and tell their
+ * groups: *size bytes at most, and then as many as they are, more than one word. Or our group has nothing to
+ * say, and its leader tells the other one. */
 struct ftm_comm_bridge {
     struct ftm_comm *local;   /* our group */
     int leader;               /* in it */
     struct ftm_comm *between; /* through which the leaders talk, known to ours alone */
-    int collective;           /* 1: in its collective context */
     int remote, tag;          /* the other leader in it, and the tag */
 };
-int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, const void *mine, size_t mine_bytes,
-                      void *theirs, size_t theirs_bytes);
+int ftm_comm_exchange(struct ftm *e, const struct ftm_comm_bridge *b, uint64_t *mine, size_t mine_bytes,
+                      uint64_t *theirs, size_t *size);
+void ftm_comm_decline(struct ftm *e, const struct ftm_comm_bridge *b, uint64_t *theirs, size_t size);
 
 /* The intercommunicator of comm->group and a remote group; it has its own side as a communicator in the
  * context behind its own. */

@@ -273,6 +273,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     e->mem = mem;
     e->made_us = now;
     e->fault.latest = -1;
+    e->looks = FTM_LOOKS;
     engine_defaults(&e->config);
     ftm_table_init(&e->handles, &e->mem);
     ftm_table_init(&e->flights, &e->mem);
@@ -398,6 +399,7 @@ void ftm_free(struct ftm *e)
     ftm_proc_drop_local(e); /* credit for messages of our own that were dropped here */
     ftm_proc_clear(e);
     ftm_mem_free(&e->mem, e->fault.failed, e->fault.capacity * sizeof *e->fault.failed);
+    ftm_mem_free(&e->mem, e->contexts.led, e->contexts.led_capacity * sizeof *e->contexts.led);
     ftm_mem_free(&e->mem, e->contexts.sorted, e->contexts.capacity * sizeof *e->contexts.sorted);
     ftm_mem_free(&e->mem, e->scratch, e->config.eager_limit + FTM_ASK_SIZE);
     ftm_table_clear(&e->handles);

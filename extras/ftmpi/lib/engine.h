@@ -38,6 +38,7 @@ struct ftm_config {
     size_t piece;        /* bytes of each message of a rendezvous */
     unsigned asks;       /* rendezvous to one receiver that are not answered */
     uint64_t patience_us; /* how long a call looks before it sleeps */
+    int crowded;          /* this host has fewer cores than ranks: between looks the core is given away */
     uint64_t cut_us;      /* without a way to the arbiter for so long: the job is over; 0: never */
     const char *host_name; /* for people */
     int pmi_fd;            /* of job.c: the launcher's, or 0 */
@@ -65,6 +66,8 @@ struct ftm_contexts {
     size_t count, capacity;
     uint32_t next; /* the lowest (even) context that may still be made here; the counter of the wire */
     struct ftm_list early;
+    struct { uint32_t from, to; } *led; /* communicators whose successor is another one */
+    size_t led_count, led_capacity;
     struct ftm_match *last; /* found the last time */
     uint64_t stamp;
 };
@@ -98,12 +101,15 @@ struct ftm_faults {
     char text[320];
 };
 
+#define FTM_LOOKS 100
+
 struct ftm_counters {
     uint64_t arrived; /* messages, and outcomes */
     uint64_t copied;  /* bytes of payload that libftmpi copied */
     uint64_t waiting; /* bytes that unexpected messages hold now */
     uint64_t waiting_peak;
     uint64_t sent;    /* messages given to Phoenix */
+    uint64_t rings;   /* looks that found something in a ring */
 };
 
 struct ftm {
@@ -144,8 +150,11 @@ struct ftm {
     int end_has_line;
     char end_line[256];
     int sends;    /* that are not done */
+    uint64_t flying; /* bytes of the rendezvous that were matched and are not done */
     int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
     unsigned turns; /* of pump.c: in which something came through rings */
+    int looks;      /* of pump.c: into rings for one look of Phoenix, from FTM_LOOKS on */
+    int misses;     /* of pump.c: messages that may still be missed before more looks are tried */
     uint64_t made_us, now; /* when it was made, and stepped last */
     uint64_t row_us; /* of pump.c: when something was started last */
 };

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long a call looks before it sleeps, where each rank of this host has a core. */
+/* How long a call looks before it sleeps: where each rank of this host has a core, and where not. Between two
+ * looks it gives its core away, so that ranks that share one change places faster than by sleeping. */
 #define ENVIRON_PATIENCE_US 50
+#define ENVIRON_CROWDED_US 20
 
 /* A hub that does not answer for so long, in seconds, is not there. */
 #define ENVIRON_START_S 60
@@ -82,8 +84,7 @@ static int environ_is_loopback(const char *hubs)
         || strstr(hubs, "//localhost") != NULL || strncmp(hubs, "unix:", 5) == 0;
 }
 
-/* Looking costs the core of another rank where there are fewer cores than ranks. FTMPI_LOCAL tells how many
- * ranks this host has; without it all may be here. */
+/* FTMPI_LOCAL tells how many ranks this host has; without it all may be here. */
 static int environ_patience(struct ftm_environ *v)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -91,8 +92,9 @@ static int environ_patience(struct ftm_environ *v)
 
     if (environ_int(v, "FTMPI_LOCAL", v->config.size, 1 << 24, &local) != 0)
         return -1;
-    return environ_number(v, "FTMPI_SPIN", 10, local <= cores ? ENVIRON_PATIENCE_US : 0, 1000000000u,
-                          &v->config.patience_us);
+    v->config.crowded = local > cores;
+    return environ_number(v, "FTMPI_SPIN", 10, local > cores ? ENVIRON_CROWDED_US : ENVIRON_PATIENCE_US,
+                          1000000000u, &v->config.patience_us);
 }
 
 static int environ_job(struct ftm_environ *v)

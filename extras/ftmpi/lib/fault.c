@@ -124,8 +124,10 @@ static void fault_forget(struct ftm *e, struct ftm_fault *f)
 {
     ftm_mem_free(&e->mem, f->list, f->ranks * FAULT_LIST_LIVES * sizeof *f->list);
     ftm_mem_free(&e->mem, f->times, f->ranks * sizeof *f->times);
+    ftm_mem_free(&e->mem, f->first, f->ranks * sizeof *f->first);
     ftm_mem_free(&e->mem, f->told, f->ranks);
     f->list = f->times = NULL;
+    f->first = NULL;
     f->told = NULL;
     f->count = f->ranks = f->acked = 0;
     f->gone = 0;
@@ -138,8 +140,9 @@ static int fault_make_lists(struct ftm *e, struct ftm_fault *f, size_t ranks)
     f->ranks = ranks;
     f->list = ftm_mem_new(&e->mem, ranks * FAULT_LIST_LIVES * sizeof *f->list);
     f->times = ftm_mem_new(&e->mem, ranks * sizeof *f->times);
+    f->first = ftm_mem_new(&e->mem, ranks * sizeof *f->first);
     f->told = ftm_mem_new(&e->mem, ranks);
-    if (f->list != NULL && f->times != NULL && f->told != NULL)
+    if (f->list != NULL && f->times != NULL && f->first != NULL && f->told != NULL)
         return 0;
     fault_forget(e, f);
     return -1;
@@ -157,9 +160,12 @@ static int fault_note(struct ftm *e, struct ftm_comm *c, const struct ftm_proc *
         return 0;
     if (fault_make_lists(e, f, (size_t)ftm_comm_peers(c)->size) != 0)
         return -1;
+    if (f->times[rank]++ == 0) {
+        f->first[rank] = f->count;
+        f->gone++;
+    }
     if (f->count < f->ranks * FAULT_LIST_LIVES)
         f->list[f->count++] = rank;
-    f->gone += f->times[rank]++ == 0;
     f->told[rank] = 0;
     return 0;
 }
@@ -404,6 +410,28 @@ void ftm_fault_succeeded(struct ftm *e, struct ftm_comm *old, struct ftm_comm *n
     fault_go(e, now, FT_RECOVERED);
     ftm_recv_early(e, &now->match[0]);
     ftm_recv_early(e, &now->match[1]);
+}
+
+void ftm_fault_joined(struct ftm *e, struct ftm_comm *old, struct ftm_comm *world, int msg_mode)
+{
+    struct ftm_list lifted;
+    size_t i;
+
+    if (msg_mode == FTMPI_MSG_MODE_NOP) {
+        fault_end_all(e, old, ftm_fault_code(old));
+        return;
+    }
+    for (i = 0; i < e->fault.count; i++)
+        ftm_recv_forget(e, &old->match[0], e->fault.failed[i], 1);
+    if (ftm_match_lead(e, old, world) != 0) {
+        ftm_end(e, 1, "rank %d: no memory to recover a communicator", e->config.rank);
+        return;
+    }
+    old->refs++;
+    ftm_recv_lift(e, old, &lifted);
+    fault_move_requests(e, old, world);
+    ftm_recv_merge(e, old, world, &lifted);
+    ftm_comm_drop(e, old);
 }
 
 void ftm_fault_opened(struct ftm *e, struct ftm_comm *c)

@@ -22,10 +22,11 @@ struct ftm_fault {
     int *list;      /* ranks in the order of their failures since the last recovery; NULL: nobody */
     size_t count;   /* of list */
     int *times;     /* by rank: how often it has failed */
+    size_t *first;  /* by rank: the place in list of its first failure */
     int gone;       /* ranks that have */
     size_t acked;   /* so many of list are acknowledged */
     char *told;     /* by rank: some operation on this communicator has told its failure */
-    size_t ranks;   /* of times and told */
+    size_t ranks;   /* of times, first and told */
 };
 
 /* A new communicator takes over the modes of its parent (NULL: those of the start), and begins in FT_DETECTED
@@ -45,6 +46,10 @@ void ftm_fault_entered(struct ftm *e, struct ftm_comm *c);
  * it ends. old is FT_FAILED then, and now FT_RECOVERED until the program has it: ftm_fault_opened. */
 void ftm_fault_succeeded(struct ftm *e, struct ftm_comm *old, struct ftm_comm *now, int msg_mode);
 void ftm_fault_opened(struct ftm *e, struct ftm_comm *c);
+
+/* The same where the successor is MPI_COMM_WORLD, which has contexts of its own: what is still on its way to
+ * those of old is led there. */
+void ftm_fault_joined(struct ftm *e, struct ftm_comm *old, struct ftm_comm *world, int msg_mode);
 
 /* c is revoked: what is pending ends with MPIX_ERR_REVOKED, and so does what is new. */
 void ftm_fault_revoked(struct ftm *e, struct ftm_comm *c);

@@ -5,34 +5,10 @@
 #include "recover.h"
 #include "ring.h"
 
-static void flight_put32(unsigned char *to, uint32_t value)
-{
-    int i;
-
-    for (i = 0; i < 4; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
-}
-
-static void flight_put64(unsigned char *to, uint64_t value)
-{
-    flight_put32(to, (uint32_t)value);
-    flight_put32(to + 4, (uint32_t)(value >> 32));
-}
-
-static uint32_t flight_get32(const unsigned char *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
-static uint64_t flight_get64(const unsigned char *from)
-{
-    return flight_get32(from) | (uint64_t)flight_get32(from + 4) << 32;
-}
-
 void ftm_flight_put_ask(unsigned char *to, const struct ftm_ask *a)
 {
-    flight_put64(to, a->bytes);
-    flight_put32(to + 8, a->number);
+    ftm_put64(to, a->bytes);
+    ftm_put32(to + 8, a->number);
 }
 
 int ftm_flight_get_ask(struct ftm_ask *a, const void *data, size_t size)
@@ -41,17 +17,17 @@ int ftm_flight_get_ask(struct ftm_ask *a, const void *data, size_t size)
 
     if (size < FTM_ASK_SIZE)
         return -1;
-    a->bytes = flight_get64(from);
-    a->number = flight_get32(from + 8);
+    a->bytes = ftm_get64(from);
+    a->number = ftm_get32(from + 8);
     return 0;
 }
 
 void ftm_flight_put_go(unsigned char *to, const struct ftm_go *g)
 {
-    flight_put32(to, g->send);
-    flight_put32(to + 4, g->receive);
-    flight_put64(to + 8, g->wanted);
-    flight_put32(to + 16, g->piece);
+    ftm_put32(to, g->send);
+    ftm_put32(to + 4, g->receive);
+    ftm_put64(to + 8, g->wanted);
+    ftm_put32(to + 16, g->piece);
 }
 
 int ftm_flight_get_go(struct ftm_go *g, const void *data, size_t size)
@@ -60,10 +36,10 @@ int ftm_flight_get_go(struct ftm_go *g, const void *data, size_t size)
 
     if (size != FTM_GO_SIZE)
         return -1;
-    g->send = flight_get32(from);
-    g->receive = flight_get32(from + 4);
-    g->wanted = flight_get64(from + 8);
-    g->piece = flight_get32(from + 16);
+    g->send = ftm_get32(from);
+    g->receive = ftm_get32(from + 4);
+    g->wanted = ftm_get64(from + 8);
+    g->piece = ftm_get32(from + 16);
     return g->wanted > 0 && g->piece == 0 ? -1 : 0;
 }
 
@@ -93,6 +69,13 @@ static int flight_dispatch(struct ftm *e, const struct ftm_arrival *a)
     }
 }
 
+void ftm_flight_bad(struct ftm *e, uint64_t from, uint64_t tag, size_t size)
+{
+    ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
+            e->config.rank, FTM_KIND(tag), (unsigned long)size, (unsigned long)FTM_RANK(from),
+            (unsigned long)FTM_LIFE(from));
+}
+
 void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size)
 {
     int kind = FTM_KIND(tag), bad;
@@ -115,9 +98,7 @@ void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *
     else
         bad = flight_dispatch(e, &a);
     if (bad)
-        ftm_end(e, 1, "rank %d: a message of kind %d, %lu bytes, from rank %lu, life %lu: no rank sends it",
-                e->config.rank, kind, (unsigned long)size, (unsigned long)FTM_RANK(from),
-                (unsigned long)FTM_LIFE(from));
+        ftm_flight_bad(e, from, tag, size);
 }
 
 void *ftm_flight_place(struct ftm *e, uint64_t from, uint64_t tag, size_t size)

@@ -41,6 +41,9 @@ struct ftm_arrival {
 /* Any message: finds out who says what and calls one of those below. What none of ours sends ends the job. */
 void ftm_flight_arrived(struct ftm *e, uint64_t from, uint64_t tag, const void *data, size_t size);
 
+/* None of ours sends it: the job ends. */
+void ftm_flight_bad(struct ftm *e, uint64_t from, uint64_t tag, size_t size);
+
 /* Where a large message goes that is about to come; NULL: anywhere. */
 void *ftm_flight_place(struct ftm *e, uint64_t from, uint64_t tag, size_t size);
 
@@ -79,6 +82,11 @@ void *ftm_recv_place(struct ftm *e, const struct ftm_arrival *a);
 
 /* A communicator is there now: the messages that came before it are matched. They are given back by it. */
 void ftm_recv_early(struct ftm *e, struct ftm_match *m);
+
+/* Receives of the program that wait are taken out of their lists. When they are told that they are those of
+ * `to`, they and the messages that wait in `from` get there, and what fits is matched. */
+void ftm_recv_lift(struct ftm *e, struct ftm_comm *comm, struct ftm_list *lifted);
+void ftm_recv_merge(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to, struct ftm_list *lifted);
 
 /* Takes a receive back, posted or matched. */
 void ftm_recv_give_up(struct ftm *e, struct ftm_request *r);

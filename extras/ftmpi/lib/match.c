@@ -26,6 +26,20 @@ static size_t match_place(const struct ftm_contexts *c, uint32_t context)
     return low;
 }
 
+/* Nothing more gets there. */
+static void match_close(struct ftm *e, const struct ftm_match *m)
+{
+    struct ftm_contexts *c = &e->contexts;
+    size_t place = match_place(c, m->context);
+
+    if (c->last == m)
+        c->last = NULL;
+    if (place == c->count || c->sorted[place] != m)
+        return;
+    c->count--;
+    memmove(&c->sorted[place], &c->sorted[place + 1], (c->count - place) * sizeof *c->sorted);
+}
+
 struct ftm_match *ftm_match_find(struct ftm *e, uint32_t context)
 {
     struct ftm_contexts *c = &e->contexts;
@@ -37,6 +51,32 @@ struct ftm_match *ftm_match_find(struct ftm *e, uint32_t context)
     if (place == c->count || c->sorted[place]->context != context)
         return NULL;
     return c->last = c->sorted[place];
+}
+
+struct ftm_match *ftm_match_heard(struct ftm *e, uint32_t context)
+{
+    const struct ftm_contexts *c = &e->contexts;
+    struct ftm_match *m = ftm_match_find(e, context);
+    size_t i;
+
+    for (i = 0; m == NULL && i < c->led_count; i++)
+        if (c->led[i].from == context)
+            m = ftm_match_find(e, c->led[i].to);
+    return m;
+}
+
+int ftm_match_lead(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to)
+{
+    struct ftm_contexts *c = &e->contexts;
+    void *array = c->led;
+
+    if (!ftm_mem_grow(&e->mem, &array, &c->led_capacity, c->led_count, sizeof *c->led))
+        return -1;
+    c->led = array;
+    c->led[c->led_count].from = from->context;
+    c->led[c->led_count++].to = to->context;
+    match_close(e, &from->match[0]);
+    return 0;
 }
 
 int ftm_match_is_over(const struct ftm *e, uint32_t context)
@@ -124,19 +164,11 @@ void ftm_match_hand(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to)
 /* Receives that nobody will meet any more are forgotten with the bins that hold them. */
 static void match_clear(struct ftm *e, struct ftm_match *m)
 {
-    struct ftm_contexts *c = &e->contexts;
-    size_t place = match_place(c, m->context);
-
     ftm_match_drop(e, m);
     ftm_mem_free(&e->mem, m->bins, m->bins_count * sizeof *m->bins);
     m->bins = NULL;
     m->bins_count = 0;
-    if (c->last == m)
-        c->last = NULL;
-    if (place == c->count || c->sorted[place] != m)
-        return;
-    c->count--;
-    memmove(&c->sorted[place], &c->sorted[place + 1], (c->count - place) * sizeof *c->sorted);
+    match_close(e, m);
 }
 
 void ftm_match_detach(struct ftm *e, struct ftm_comm *comm)

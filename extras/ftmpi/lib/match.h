@@ -56,6 +56,12 @@ void ftm_match_drop(struct ftm *e, struct ftm_match *m);
 /* The matching of a context on the wire, or NULL. */
 struct ftm_match *ftm_match_find(struct ftm *e, uint32_t context);
 
+/* The same, where messages of a communicator that is led to another get to that one. */
+struct ftm_match *ftm_match_heard(struct ftm *e, uint32_t context);
+
+/* From now on messages of the program for `from` get to `to`. 0, or -1: no memory. */
+int ftm_match_lead(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to);
+
 /* 1: messages for this context cannot be wanted any more, since it is older than what will be made. */
 int ftm_match_is_over(const struct ftm *e, uint32_t context);
 

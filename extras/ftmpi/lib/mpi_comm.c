@@ -7,6 +7,7 @@
 #include "fault.h"
 #include "mpi_call.h"
 #include "recover.h"
+#include "vote.h"
 
 static int comm_ask(const char *call, MPI_Comm comm, const void *out, struct ftm_comm **c)
 {
@@ -116,47 +117,17 @@ int FTM_CALL(Comm_compare)(MPI_Comm comm1, MPI_Comm comm2, int *result)
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
 
-/* What leaders tell each other about their groups. */
-struct comm_facts {
-    uint32_t context;
-    int32_t size, high;
-};
-
-/* Through an intercommunicator: both leaders are its ranks 0. */
-static int comm_cross(struct ftm_comm *c, const struct comm_facts *mine, struct comm_facts *theirs)
-{
-    struct ftm_comm_bridge b = { c->local, 0, c, 1, 0, 0 };
-
-    b.tag = (int)(c->collectives++ & 0x7fffffff);
-    return ftm_comm_exchange(ftm_this, &b, mine, sizeof *mine, theirs, sizeof *theirs);
-}
-
-static int comm_agree_both(struct ftm_comm *c, uint32_t *context, int high, int *other_high)
-{
-    struct comm_facts mine = { 0, 0, 0 }, theirs = { 0, 0, 0 };
-    int rc = ftm_comm_agree(ftm_this, c->local, &mine.context);
-
-    if (rc != 0)
-        return rc;
-    mine.high = high;
-    rc = comm_cross(c, &mine, &theirs);
-    *context = mine.context > theirs.context ? mine.context : theirs.context;
-    *other_high = theirs.high;
-    return rc;
-}
-
 static int comm_dup(struct ftm_comm *c, struct ftm_comm **out)
 {
     struct ftm_comm_parts parts = { c, 0, c->group, NULL, c->topo, 0 };
-    int high, rc;
+    int rc = ftm_comm_agree(ftm_this, c, &parts.context);
 
     *out = NULL;
-    if (c->remote != NULL) {
-        rc = comm_agree_both(c, &parts.context, 0, &high);
-        return rc != 0 ? rc : ftm_comm_new_inter(ftm_this, c, parts.context, c->group, c->remote, out);
-    }
-    rc = ftm_comm_agree(ftm_this, c, &parts.context);
-    return rc != 0 ? rc : ftm_comm_new(ftm_this, &parts, out);
+    if (rc == 0 && c->remote != NULL)
+        rc = ftm_comm_new_inter(ftm_this, c, parts.context, c->group, c->remote, out);
+    else if (rc == 0)
+        rc = ftm_comm_new(ftm_this, &parts, out);
+    return rc;
 }
 
 /* After failures a call may recover the communicator: then it goes on with the successor, which *c is from
@@ -204,7 +175,7 @@ int FTM_CALL(Comm_dup)(MPI_Comm comm, MPI_Comm *newcomm)
 
     if (rc != 0)
         return rc;
-    check = ftm_recover_is_on(ftm_this, c) && *newcomm == FT_MPI_CHECK_RECOVER;
+    check = ftm_recover_is_on(c) && *newcomm == FT_MPI_CHECK_RECOVER;
     if ((rc = comm_check_make(call, comm, newcomm, 1, &c)) != 0)
         return rc;
     from = c;
@@ -242,7 +213,7 @@ int FTM_CALL(Comm_create)(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 /* What each member says in a split, and who it is. */
 struct comm_choice {
     uint32_t context;
-    int32_t color, key, rank;
+    int32_t color, key, rank, votes;
 };
 
 static int comm_by_key(const void *a, const void *b)
@@ -272,14 +243,16 @@ static int comm_split(struct ftm_comm *c, struct comm_choice *all, int *proc, in
                       struct ftm_comm **out)
 {
     struct ftm_comm_parts parts = { c, 0, NULL, NULL, NULL, 0 };
-    struct comm_choice mine = { ftm_this->contexts.next, color, key, c->rank };
-    int i, rc = ftm_coll_allgather_bytes(ftm_this, c, &mine, sizeof mine, all);
+    struct comm_choice mine = { ftm_this->contexts.next, color, key, c->rank, ftm_recover_is_on(c) };
+    int i, votes = mine.votes, rc = ftm_coll_allgather_bytes(ftm_this, c, &mine, sizeof mine, all);
 
-    for (i = 0; rc == 0 && i < c->size; i++)
+    for (i = 0; rc == 0 && i < c->size; i++) {
+        votes |= c->group->proc[i] != FTM_GAP && all[i].votes;
         if (all[i].context > parts.context)
             parts.context = all[i].context;
-    if (ftm_recover_is_on(ftm_this, c))
-        rc = ftm_recover_create(ftm_this, c, rc, &parts.context);
+    }
+    if (votes)
+        rc = ftm_recover_create(ftm_this, c, rc, &parts.context, NULL);
     if (rc != 0 || color == MPI_UNDEFINED)
         return rc;
     parts.group = ftm_group_new(ftm_this, proc, comm_pick(c, all, color, proc));
@@ -356,55 +329,101 @@ static int comm_disjoint(const struct ftm_group *a, const struct ftm_group *b)
     return 1;
 }
 
-/* The list of the remote processes, which are checked since another process sent them, as a group. */
-static int comm_remote_group(const struct ftm_comm_bridge *b, int size, int *proc, struct ftm_group **out)
-{
-    struct ftm_group *own = b->local->group;
-    size_t n = (size_t)own->size + (size_t)size;
-    uint64_t *mine = ftm_mem_new(&ftm_this->mem, n * sizeof *mine), *theirs = mine + own->size;
-    struct ftm_proc *p;
-    int i, rc = mine != NULL ? 0 : MPI_ERR_INTERN;
+/* What a leader says of its group: the context, how they name what they agree upon with the others, and who
+ * is in it. */
+enum { OFFER_HEAD = 3 };
 
-    for (i = 0; rc == 0 && i < own->size; i++)
-        mine[i] = own->proc[i] >= 0 ? FTM_WHO(ftm_this->procs[own->proc[i]]->name) : UINT64_MAX;
-    if (rc == 0)
-        rc = ftm_comm_exchange(ftm_this, b, mine, (size_t)own->size * sizeof *mine, theirs,
-                               (size_t)size * sizeof *mine);
-    for (i = 0; rc == 0 && i < size; i++) {
-        p = theirs[i] <= FTM_WHO(UINT64_MAX) ? ftm_proc_find(ftm_this, FTM_RANK(theirs[i]),
-                                                             FTM_LIFE(theirs[i])) : NULL;
-        if (p == NULL && theirs[i] != UINT64_MAX)
-            rc = MPI_ERR_INTERN;
-        proc[i] = p != NULL ? p->index : FTM_GAP;
+/* Returns the bytes. */
+static size_t comm_offer(const struct ftm_group *own, uint32_t context, const struct ftm_vote_side *name,
+                         uint64_t *offer)
+{
+    int i;
+
+    offer[0] = context;
+    offer[1] = name->context | (uint64_t)name->generation << 32;
+    offer[2] = name->number;
+    for (i = 0; i < own->size; i++)
+        offer[OFFER_HEAD + i] = own->proc[i] >= 0 ? FTM_WHO(ftm_this->procs[own->proc[i]]->name) : UINT64_MAX;
+    return (OFFER_HEAD + (size_t)own->size) * sizeof *offer;
+}
+
+struct comm_connection {
+    uint64_t *mine, *theirs;
+    int *proc;
+    struct ftm_group *remote;
+    uint32_t context;
+    struct ftm_vote_side own, other;
+};
+
+/* The other group, which is checked since another process sent it. */
+static int comm_remote_group(struct comm_connection *c, size_t bytes)
+{
+    const uint64_t *offer = c->theirs;
+    size_t i, n = bytes / sizeof *offer;
+    const struct ftm_proc *p;
+
+    if (n <= OFFER_HEAD || bytes % sizeof *offer != 0 || (uint32_t)offer[0] > FTM_CONTEXT_MAX
+        || (uint32_t)offer[1] > FTM_CONTEXT_MAX || offer[2] > FTM_TAG_MAX)
+        return MPI_ERR_INTERN;
+    c->other.context = (uint32_t)offer[1];
+    c->other.generation = (uint32_t)(offer[1] >> 32);
+    c->other.number = (uint32_t)offer[2];
+    for (i = OFFER_HEAD; i < n; i++) {
+        p = offer[i] <= FTM_WHO(UINT64_MAX) ? ftm_proc_find(ftm_this, FTM_RANK(offer[i]), FTM_LIFE(offer[i]))
+                                            : NULL;
+        if (p == NULL && offer[i] != UINT64_MAX)
+            return MPI_ERR_INTERN;
+        c->proc[i - OFFER_HEAD] = p != NULL ? p->index : FTM_GAP;
     }
-    ftm_mem_free(&ftm_this->mem, mine, n * sizeof *mine);
-    if (rc == 0 && (*out = ftm_group_new(ftm_this, proc, size)) == NULL)
-        rc = MPI_ERR_INTERN;
-    return rc;
+    c->remote = ftm_group_new(ftm_this, c->proc, (int)(n - OFFER_HEAD));
+    return c->remote != NULL ? 0 : MPI_ERR_INTERN;
+}
+
+/* The end is agreed upon within each side, since its leader may die while it tells; and then by both, since
+ * a side may have heard of the other and yet have failed. */
+static int comm_meet(const struct ftm_comm_bridge *b, struct comm_connection *c)
+{
+    size_t size = (OFFER_HEAD + (size_t)ftm_this->config.size) * sizeof *c->theirs, mine;
+    uint32_t ours = 0;
+    int rc = ftm_comm_agree(ftm_this, b->local, &ours);
+
+    if (rc != 0) {
+        ftm_comm_decline(ftm_this, b, c->theirs, size);
+        return rc;
+    }
+    mine = comm_offer(b->local->group, ours, &c->own, c->mine);
+    rc = ftm_comm_exchange(ftm_this, b, c->mine, mine, c->theirs, &size);
+    if (rc == 0)
+        rc = comm_remote_group(c, size);
+    if (rc == 0 && !comm_disjoint(b->local->group, c->remote))
+        rc = MPI_ERR_COMM;
+    if (rc == 0)
+        c->context = ours > (uint32_t)c->theirs[0] ? ours : (uint32_t)c->theirs[0];
+    if (!ftm_recover_votes(ftm_this, b->local))
+        return rc;
+    rc = ftm_recover_create(ftm_this, b->local, rc, &ours, NULL);
+    return rc != 0 ? rc : ftm_recover_meet(ftm_this, b->local, &c->own, &c->other, c->remote);
 }
 
 static int comm_connect(const struct ftm_comm_bridge *b, struct ftm_comm **out)
 {
-    struct comm_facts mine = { 0, b->local->size, 0 }, theirs = { 0, 0, 0 };
-    struct ftm_group *remote = NULL;
-    int *proc = NULL, rc = ftm_comm_agree(ftm_this, b->local, &mine.context);
+    size_t n = (size_t)ftm_this->config.size;
+    struct comm_connection c = { NULL, NULL, NULL, NULL, 0, { 0, 0, 0 }, { 0, 0, 0 } };
+    int rc = MPI_ERR_INTERN;
 
+    c.mine = ftm_mem_new(&ftm_this->mem, (OFFER_HEAD + n) * sizeof *c.mine);
+    c.theirs = ftm_mem_new(&ftm_this->mem, (OFFER_HEAD + n) * sizeof *c.theirs);
+    c.proc = ftm_mem_new(&ftm_this->mem, n * sizeof *c.proc);
+    ftm_vote_meeting(b->local, &c.own);
+    if (c.mine != NULL && c.theirs != NULL && c.proc != NULL)
+        rc = comm_meet(b, &c);
+    ftm_vote_met(ftm_this, b->local, &c.own);
     if (rc == 0)
-        rc = ftm_comm_exchange(ftm_this, b, &mine, sizeof mine, &theirs, sizeof theirs);
-    if (rc == 0 && (theirs.size < 1 || theirs.size > ftm_this->config.size))
-        rc = MPI_ERR_INTERN;
-    if (rc == 0 && (proc = ftm_mem_new(&ftm_this->mem, (size_t)theirs.size * sizeof *proc)) == NULL)
-        rc = MPI_ERR_INTERN;
-    if (rc == 0)
-        rc = comm_remote_group(b, theirs.size, proc, &remote);
-    if (rc == 0 && !comm_disjoint(b->local->group, remote))
-        rc = MPI_ERR_COMM;
-    if (rc == 0)
-        rc = ftm_comm_new_inter(ftm_this, b->local, mine.context > theirs.context ? mine.context
-                                : theirs.context,
-                                b->local->group, remote, out);
-    ftm_mem_free(&ftm_this->mem, proc, (size_t)theirs.size * sizeof *proc);
-    ftm_group_drop(ftm_this, remote);
+        rc = ftm_comm_new_inter(ftm_this, b->local, c.context, b->local->group, c.remote, out);
+    ftm_mem_free(&ftm_this->mem, c.mine, (OFFER_HEAD + n) * sizeof *c.mine);
+    ftm_mem_free(&ftm_this->mem, c.theirs, (OFFER_HEAD + n) * sizeof *c.theirs);
+    ftm_mem_free(&ftm_this->mem, c.proc, n * sizeof *c.proc);
+    ftm_group_drop(ftm_this, c.remote);
     return rc;
 }
 
@@ -415,7 +434,7 @@ int FTM_CALL(Intercomm_create)(MPI_Comm local_comm, int local_leader, MPI_Comm p
 {
     static const char call[] = "MPI_Intercomm_create";
     struct ftm_comm *c, *made = NULL;
-    struct ftm_comm_bridge b = { NULL, local_leader, NULL, 0, remote_leader, tag };
+    struct ftm_comm_bridge b = { NULL, local_leader, NULL, remote_leader, tag };
     int rc = comm_check_make(call, local_comm, newintercomm, 0, &c);
 
     if (rc != 0)
@@ -443,16 +462,25 @@ static int comm_first_seat(const struct ftm_group *g)
 }
 
 /* The side that said high comes last; if both said the same, the one whose first process comes first in the
- * world does so here. */
+ * world does so here. What the first process of a side says counts: two flags for each side, of which it
+ * takes one away. */
 static int comm_merge(struct ftm_comm *c, int high, struct ftm_comm **out)
 {
+    enum { HIGH = FTM_VOTE_SAID, LOW = 2 * HIGH, SIDE = 2 };
     struct ftm_comm_parts parts = { c, 0, NULL, NULL, NULL, 0 };
-    int other = 0, rc = comm_agree_both(c, &parts.context, high, &other), last;
+    int first = comm_first_seat(c->group), side = first > comm_first_seat(c->remote), rc;
+    uint32_t said = (HIGH | LOW) * (1u + (1u << SIDE)), ours, others;
 
+    if (first == ftm_this->config.rank)
+        said &= ~((uint32_t)(high ? LOW : HIGH) << (side ? SIDE : 0));
+    rc = ftm_recover_create(ftm_this, c, 0, &parts.context, &said);
     if (rc != 0)
         return rc;
-    last = high != other ? high : comm_first_seat(c->group) > comm_first_seat(c->remote);
-    rc = ftm_group_union(ftm_this, last ? c->remote : c->group, last ? c->group : c->remote, &parts.group);
+    ours = said >> (side ? SIDE : 0) & HIGH;
+    others = said >> (side ? 0 : SIDE) & HIGH;
+    if (ours != others)
+        side = ours != 0;
+    rc = ftm_group_union(ftm_this, side ? c->remote : c->group, side ? c->group : c->remote, &parts.group);
     if (rc == 0)
         rc = ftm_comm_new(ftm_this, &parts, out);
     ftm_group_drop(ftm_this, parts.group);
@@ -464,16 +492,13 @@ int FTM_CALL(Intercomm_merge)(MPI_Comm intercomm, int high, MPI_Comm *newintraco
 {
     static const char call[] = "MPI_Intercomm_merge";
     struct ftm_comm *c, *made = NULL;
-    int32_t told = high != 0;
     int rc = comm_check_make(call, intercomm, newintracomm, 1, &c);
 
     if (rc != 0)
         return rc;
     if (c->remote == NULL)
         return ftm_fail(c, MPI_ERR_COMM, call, "intercomm (not an intercommunicator)", intercomm);
-    rc = ftm_coll_bcast_bytes(ftm_this, c->local, &told, sizeof told, 0); /* what rank 0 says counts */
-    if (rc == 0)
-        rc = comm_merge(c, told, &made);
+    rc = comm_merge(c, high, &made);
     return comm_give(call, c, rc, made, newintracomm);
 }
 

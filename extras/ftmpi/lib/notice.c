@@ -13,7 +13,7 @@
 #include "engine.h"
 #include "fault.h"
 #include "flight.h"
-#include "recover.h"
+#include "rebuild.h"
 
 /* Of messages from processes that are not known yet: only those that take part in a recovery speak then, and
  * they say little. */
@@ -387,7 +387,7 @@ static void notice_joined(struct ftm *e, struct ftm_proc *p, const struct ftm_ev
     p->site = (int)event->site;
     ftm_trace(e, "notice: rank %d.%lu has joined", p->seat, (unsigned long)p->life);
     p->state = FTM_PROC_JOINING;
-    ftm_recover_joined(e, p->index);
+    ftm_rebuild_joined(e, p->index);
     notice_release(e);
 }
 
@@ -412,7 +412,7 @@ static void notice_act_on(struct ftm *e, const struct ftm_event *event)
     case FTM_EVENT_NOSPAWN:
         ftm_trace(e, "notice: rank %lu.%lu cannot be started: %s", (unsigned long)event->rank,
                   (unsigned long)event->life, event->text);
-        ftm_recover_nospawn(e, (int)event->rank, event->life);
+        ftm_rebuild_nospawn(e, (int)event->rank, event->life);
         break;
     default:
         if (!e->start.ready)
@@ -438,7 +438,7 @@ static void notice_act_on_table(struct ftm *e)
         notice_failed(e, e->procs[i], text);
     }
     if (e->config.life > 0)
-        ftm_recover_restarted(e, e->notice.generation);
+        ftm_rebuild_restarted(e, e->notice.generation);
     notice_release(e);
 }
 

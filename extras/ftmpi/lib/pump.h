@@ -4,17 +4,22 @@
 
 #include <stdint.h>
 
-struct ftm;
-struct ftm_request;
+#include "request.h"
 
-/* Turns the engine until met(arg) says 1, which is asked first. 0, or MPI_ERR_INTERN: the job has ended. */
-int ftm_pump_until(struct ftm *e, int (*met)(void *arg), void *arg);
-
-/* The same, for most_us at most; 0 also if that is over first. */
+/* Turns the engine until met(arg) says 1, which is asked first, or most_us are over. 0, or MPI_ERR_INTERN:
+ * the job has ended. */
 int ftm_pump_for(struct ftm *e, uint64_t most_us, int (*met)(void *arg), void *arg);
 
-/* ... until the request is done; what became of it is in it. */
-int ftm_pump_request(struct ftm *e, struct ftm_request *r);
+static inline int ftm_pump_until(struct ftm *e, int (*met)(void *arg), void *arg)
+{
+    return ftm_pump_for(e, UINT64_MAX, met, arg);
+}
+
+/* Until the request is done; what became of it is in it. */
+static inline int ftm_pump_request(struct ftm *e, struct ftm_request *r)
+{
+    return ftm_pump_until(e, ftm_request_is_done, r);
+}
 
 /* One turn that never sleeps, for calls that only look. */
 void ftm_pump_turn(struct ftm *e);

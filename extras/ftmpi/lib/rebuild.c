@@ -102,7 +102,7 @@ static void rebuild_note(struct ftm *e, enum rebuild_event_kind kind, int seat, 
 static void rebuild_ask_around(struct ftm *e, struct ftm_rebuild *b);
 static void rebuild_send_away(struct ftm *e, struct ftm_rebuild *b);
 
-void ftm_recover_joined(struct ftm *e, int proc)
+void ftm_rebuild_joined(struct ftm *e, int proc)
 {
     rebuild_note(e, REBUILD_JOINED, e->procs[proc]->seat, e->procs[proc]->life);
     if (e->rebuild == NULL)
@@ -113,7 +113,7 @@ void ftm_recover_joined(struct ftm *e, int proc)
         rebuild_send_away(e, e->rebuild);
 }
 
-void ftm_recover_nospawn(struct ftm *e, int seat, uint32_t life)
+void ftm_rebuild_nospawn(struct ftm *e, int seat, uint32_t life)
 {
     rebuild_note(e, REBUILD_NOSPAWN, seat, life);
 }
@@ -217,19 +217,6 @@ static void rebuild_ask(struct ftm *e, struct ftm_rebuild *b)
 
 enum { WELCOME_HEAD = 16, WELCOME_RANK = 24 };
 
-static void put32(unsigned char *to, uint32_t value)
-{
-    int i;
-
-    for (i = 0; i < 4; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint32_t get32(const unsigned char *from)
-{
-    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
-}
-
 static size_t welcome_size(int count)
 {
     return WELCOME_HEAD + WELCOME_RANK * (size_t)count;
@@ -246,18 +233,18 @@ static void welcome_send(struct ftm *e, struct ftm_rebuild *b, int to, int count
         ftm_end(e, 1, "rank %d: no memory to recover MPI_COMM_WORLD", e->config.rank);
         return;
     }
-    put32(bytes, b->generation);
-    put32(bytes + 4, (uint32_t)count);
-    put32(bytes + 8, ftm_modes_put(&b->modes));
+    ftm_put32(bytes, b->generation);
+    ftm_put32(bytes + 4, (uint32_t)count);
+    ftm_put32(bytes + 8, ftm_modes_put(&b->modes));
     for (i = 0; i < count; i++, p += WELCOME_RANK) {
         const struct ftm_proc *proc = e->procs[b->rank[i].proc];
 
-        put32(p, (uint32_t)proc->seat);
-        put32(p + 4, proc->life);
-        put32(p + 8, (uint32_t)proc->host);
-        put32(p + 12, (uint32_t)proc->site);
-        put32(p + 16, (uint32_t)b->rank[i].fresh);
-        put32(p + 20, b->rank[i].life_most);
+        ftm_put32(p, (uint32_t)proc->seat);
+        ftm_put32(p + 4, proc->life);
+        ftm_put32(p + 8, (uint32_t)proc->host);
+        ftm_put32(p + 12, (uint32_t)proc->site);
+        ftm_put32(p + 16, (uint32_t)b->rank[i].fresh);
+        ftm_put32(p + 20, b->rank[i].life_most);
     }
     ftm_vote_tell(e, to, FTM_WORD(FTM_AGREE, FTM_VOTE_WELCOME, 0, 0), bytes, welcome_size(count));
     ftm_mem_free(&e->mem, bytes, welcome_size(count));
@@ -535,7 +522,7 @@ static void rebuild_ask_around(struct ftm *e, struct ftm_rebuild *b)
     if (!rebuild_waits(b))
         return;
     b->ignorant_count = 0;
-    put32(bytes, ++b->round);
+    ftm_put32(bytes, ++b->round);
     for (i = 0; i < e->procs_count; i++)
         if ((int)i != e->self_proc)
             ftm_vote_tell(e, (int)i, FTM_WORD(FTM_AGREE, FTM_VOTE_WELCOME, 0, WELCOME_ASK), bytes,
@@ -559,7 +546,7 @@ static int rebuild_asked(struct ftm *e, const struct ftm_arrival *a)
                       a->size);
         return 0;
     }
-    if (get32(a->data) != b->round)
+    if (ftm_get32(a->data) != b->round)
         return 0;
     for (i = 0; i < b->ignorant_count; i++)
         if (b->ignorant[i] == a->proc->index)
@@ -575,7 +562,7 @@ static int rebuild_asked(struct ftm *e, const struct ftm_arrival *a)
     return 0;
 }
 
-void ftm_recover_restarted(struct ftm *e, uint32_t generation)
+void ftm_rebuild_restarted(struct ftm *e, uint32_t generation)
 {
     struct ftm_rebuild *b = rebuild_get(e);
 
@@ -590,18 +577,18 @@ void ftm_recover_restarted(struct ftm *e, uint32_t generation)
 /* A life of which this process has never heard failed before it was started, and its seat has a new one. */
 static int welcome_proc(struct ftm *e, const unsigned char *from)
 {
-    uint32_t seat = get32(from), life = get32(from + 4);
+    uint32_t seat = ftm_get32(from), life = ftm_get32(from + 4);
     struct ftm_proc *p;
 
     if (seat >= (uint32_t)e->config.size || life > FTM_LIFE_MAX)
         return -1;
     p = ftm_proc_find(e, seat, life);
     if (p != NULL) { /* our TABLE may have it where its seat's last life was */
-        p->host = (int)get32(from + 8);
-        p->site = (int)get32(from + 12);
+        p->host = (int)ftm_get32(from + 8);
+        p->site = (int)ftm_get32(from + 12);
         return p->index;
     }
-    p = ftm_proc_add(e, (int)seat, life, (int)get32(from + 8), (int)get32(from + 12));
+    p = ftm_proc_add(e, (int)seat, life, (int)ftm_get32(from + 8), (int)ftm_get32(from + 12));
     if (p == NULL)
         return -1;
     p->state = FTM_PROC_FAILED;
@@ -614,32 +601,45 @@ static int welcome_is_early(struct ftm *e, const unsigned char *from, uint32_t c
     uint32_t i;
 
     for (i = 0; i < count; i++, from += WELCOME_RANK) {
-        uint32_t seat = get32(from), life = get32(from + 4);
+        uint32_t seat = ftm_get32(from), life = ftm_get32(from + 4);
 
-        if (seat < (uint32_t)e->config.size && life > e->procs[seat]->life
+        if (seat < (uint32_t)e->config.size && life > e->procs[seat]->life && life <= FTM_LIFE_MAX
             && ftm_proc_find(e, seat, life) == NULL)
             return 1;
     }
     return 0;
 }
 
+/* One rank: a process that has no other, and no more tries than there are lives. seats: those seen. */
+static int welcome_rank(struct ftm *e, struct rebuild_rank *r, const unsigned char *from,
+                        unsigned char *seats)
+{
+    uint32_t fresh = ftm_get32(from + 16), most = ftm_get32(from + 20);
+
+    r->proc = welcome_proc(e, from);
+    if (r->proc < 0 || fresh > 1 || most > FTM_LIFE_MAX + REBUILD_TRIES)
+        return -1;
+    r->seat = e->procs[r->proc]->seat;
+    if (seats[r->seat]++ != 0)
+        return -1;
+    r->life = e->procs[r->proc]->life;
+    r->fresh = (int)fresh;
+    r->life_most = most;
+    return most < r->life ? -1 : 0;
+}
+
 static int welcome_read(struct ftm *e, struct ftm_rebuild *b, const unsigned char *from)
 {
-    int i, self = 0;
+    size_t bytes = (size_t)e->config.size;
+    unsigned char *seats = ftm_mem_new(&e->mem, bytes);
+    int i, bad = seats == NULL, self = 0;
 
-    for (i = 0; i < b->count; i++, from += WELCOME_RANK) {
-        struct rebuild_rank *r = &b->rank[i];
-
-        r->proc = welcome_proc(e, from);
-        if (r->proc < 0 || get32(from + 16) > 1)
-            return -1;
-        r->seat = e->procs[r->proc]->seat;
-        r->life = e->procs[r->proc]->life;
-        r->fresh = (int)get32(from + 16);
-        r->life_most = get32(from + 20);
-        self += r->proc == e->self_proc;
+    for (i = 0; !bad && i < b->count; i++, from += WELCOME_RANK) {
+        bad = welcome_rank(e, &b->rank[i], from, seats) != 0;
+        self += b->rank[i].proc == e->self_proc;
     }
-    return self == 1 ? 0 : -1;
+    ftm_mem_free(&e->mem, seats, bytes);
+    return !bad && self == 1 ? 0 : -1;
 }
 
 /* Only the first one counts, of this process's generation. */
@@ -650,7 +650,7 @@ static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size
 
     if (e->config.life == 0)
         return -1;
-    count = size >= WELCOME_HEAD ? get32(from + 4) : 0;
+    count = size >= WELCOME_HEAD ? ftm_get32(from + 4) : 0;
     if (size < WELCOME_HEAD || count > (uint32_t)e->config.size || size != welcome_size((int)count))
         return -1;
     if (e->start.ready || (b != NULL && b->state != REBUILD_NONE))
@@ -663,9 +663,9 @@ static int rebuild_welcome(struct ftm *e, const unsigned char *from, size_t size
     }
     if (welcome_is_early(e, from + WELCOME_HEAD, count))
         return 1;
-    if (ftm_modes_get(&b->modes, get32(from + 8)) != 0)
+    if (ftm_modes_get(&b->modes, ftm_get32(from + 8)) != 0)
         return -1;
-    b->generation = get32(from);
+    b->generation = ftm_get32(from);
     b->rank = ftm_mem_new(&e->mem, count * sizeof *b->rank);
     b->count = b->rank != NULL ? (int)count : 0;
     if (b->rank == NULL || welcome_read(e, b, from + WELCOME_HEAD) != 0)

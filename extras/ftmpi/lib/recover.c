@@ -52,7 +52,7 @@ void ftm_recover_init(struct ftm *e)
 static void recover_early_free(struct ftm *e, struct recover_early *item)
 {
     ftm_list_remove(&item->link);
-    e->early_bytes -= item->size;
+    e->early_bytes -= sizeof *item + item->size;
     ftm_mem_free(&e->mem, item, sizeof *item + item->size);
 }
 
@@ -79,10 +79,15 @@ void ftm_recover_forget(struct ftm *e, struct ftm_comm *c)
     r->successor = NULL;
 }
 
-int ftm_recover_is_on(const struct ftm *e, const struct ftm_comm *c)
+int ftm_recover_is_on(const struct ftm_comm *c)
 {
-    (void)e;
     return c->fault.modes.comm != FTMPI_COMM_MODE_ABORT;
+}
+
+/* Members may have set different modes. Without an arbiter there is only ABORT. */
+int ftm_recover_votes(const struct ftm *e, const struct ftm_comm *c)
+{
+    return e->config.arbiter != 0 || ftm_recover_is_on(c);
 }
 
 static void recover_watch(struct ftm *e, struct ftm_comm *c)
@@ -124,10 +129,8 @@ static void recover_flood(struct ftm *e, struct ftm_comm *c, enum recover_flood 
         recover_no_memory(e);
         return;
     }
-    for (i = 0; i < 4; i++) {
-        bytes[i] = (unsigned char)(c->generation >> 8 * i);
-        bytes[4 + i] = (unsigned char)(c->recovery.attempt >> 8 * i);
-    }
+    ftm_put32(bytes, c->generation);
+    ftm_put32(bytes + 4, c->recovery.attempt);
     for (d = 1; d < count; d *= 2) {
         ftm_vote_tell(e, living[(me + d) % count], tag, bytes, sizeof bytes);
         if (2 * d != count)
@@ -299,6 +302,10 @@ static void recover_decide(struct ftm *e, struct ftm_comm *c)
         return;
     }
     recover_set_next(e, v->context);
+    if (!(v->flags & FTM_VOTE_CONTENT)) {
+        ftm_recover_ends(e, c, MPI_ERR_COMM);
+        return;
+    }
     if (!(v->flags & FTM_VOTE_FREE) && modes.comm != FTMPI_COMM_MODE_REBUILD_END)
         modes.comm = FTMPI_COMM_MODE_REBUILD;
     rebuild = modes.comm == FTMPI_COMM_MODE_REBUILD || modes.comm == FTMPI_COMM_MODE_REBUILD_END;
@@ -309,6 +316,7 @@ static void recover_decide(struct ftm *e, struct ftm_comm *c)
         ftm_recover_ends(e, c, MPI_ERR_COMM);
     } else if (rebuild) {
         r->state = FTM_RECOVERY_FOLLOWS;
+        r->msg_mode = modes.msg;
     } else {
         g = recover_group(e, c, modes.comm == FTMPI_COMM_MODE_BLANK);
         ftm_recover_succeed(e, c, g, c->generation + 1, &modes);
@@ -328,6 +336,7 @@ static void recover_follow(struct ftm *e, struct ftm_comm *c)
     if (!broken) {
         r->successor = world;
         world->refs++;
+        ftm_fault_joined(e, c, world, r->msg_mode);
         r->state = FTM_RECOVERY_DONE;
     } else if (world->recovery.state == FTM_RECOVERY_NONE) {
         world->recovery.forced = 1;
@@ -375,25 +384,26 @@ void ftm_recover_run(struct ftm *e)
 static int recover_flooded(struct ftm *e, const struct ftm_arrival *a)
 {
     struct ftm_match *m = ftm_match_find(e, FTM_CONTEXT(a->tag));
-    uint32_t what = FTM_FLAGS(a->tag), word[2] = { 0, 0 };
+    uint32_t what = FTM_FLAGS(a->tag), generation, attempt;
     const unsigned char *bytes = a->data;
     struct ftm_comm *c;
-    int i;
 
     if (a->size != RECOVER_FLOOD_SIZE || what < RECOVER_ENTER || what > RECOVER_REVOKE)
         return -1;
-    for (i = 0; i < RECOVER_FLOOD_SIZE; i++)
-        word[i / 4] |= (uint32_t)bytes[i] << 8 * (i % 4);
+    generation = ftm_get32(bytes);
+    attempt = ftm_get32(bytes + 4);
+    if (m == NULL && what == RECOVER_ENTER)
+        ftm_vote_decline(e, FTM_CONTEXT(a->tag), generation, attempt);
     if (m == NULL)
         return !ftm_match_is_over(e, FTM_CONTEXT(a->tag));
     c = m->comm;
-    if (word[0] != c->generation)
-        return word[0] > c->generation;
+    if (generation != c->generation)
+        return generation > c->generation;
     if (what == RECOVER_REVOKE)
         ftm_recover_revoke(e, c);
-    else if (word[1] > c->recovery.attempt)
+    else if (attempt > c->recovery.attempt)
         return 1;
-    else if (word[1] == c->recovery.attempt) {
+    else if (attempt == c->recovery.attempt) {
         c->recovery.called = 1;
         recover_watch(e, c);
     }
@@ -436,7 +446,7 @@ int ftm_recover_arrived(struct ftm *e, const struct ftm_arrival *a)
     item->tag = a->tag;
     item->size = a->size;
     memcpy(item + 1, a->data, a->size);
-    e->early_bytes += a->size;
+    e->early_bytes += sizeof *item + a->size;
     ftm_list_add(&e->early, &item->link);
     return 0;
 }
@@ -449,6 +459,7 @@ static void recover_replay(struct ftm *e)
     for (link = e->early.next; more; link = next) {
         struct recover_early *item = FTM_LIST_OF(link, struct recover_early, link);
         struct ftm_arrival a;
+        int rc = 0;
 
         next = link->next;
         more = link != last;
@@ -457,7 +468,11 @@ static void recover_replay(struct ftm *e)
         a.tag = item->tag;
         a.data = item + 1;
         a.size = item->size;
-        if (a.proc->state == FTM_PROC_FAILED || recover_heard(e, &a) <= 0)
+        if (a.proc->state != FTM_PROC_FAILED)
+            rc = recover_heard(e, &a);
+        if (rc < 0)
+            ftm_flight_bad(e, a.from, a.tag, a.size);
+        if (rc <= 0)
             recover_early_free(e, item);
     }
 }
@@ -502,7 +517,7 @@ void ftm_recover_failed(struct ftm *e, int proc)
 
 int ftm_recover_is_due(struct ftm *e, struct ftm_comm *c)
 {
-    if (c->remote != NULL || !ftm_recover_is_on(e, c) || c->fault.modes.comm == FTMPI_COMM_MODE_ULFM)
+    if (c->remote != NULL || !ftm_recover_is_on(c) || c->fault.modes.comm == FTMPI_COMM_MODE_ULFM)
         return 0;
     if (c->fault.state == FT_FAILED)
         return c->recovery.successor == NULL;
@@ -618,36 +633,65 @@ int ftm_recover_call(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out)
     return rc != 0 ? rc : ftm_recover_take(e, c, out);
 }
 
-int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *context)
+/* What we say at the end of a call; more: flags besides. */
+static struct ftm_vote_part create_part(const struct ftm_comm *c, int worked, uint32_t more)
 {
     struct ftm_vote_part part = { FTM_VOTE_WHOLE, 0, NULL };
+
+    if (worked == 0)
+        part.flags |= FTM_VOTE_CONTENT | more;
+    if (c->fault.state >= FT_RECOVER || c->fault.revoked)
+        part.flags = 0;
+    return part;
+}
+
+/* What all say. The vote is held by the caller. */
+static int create_wait(struct ftm *e, struct ftm_comm *c, struct ftm_vote *v, int worked, uint32_t *flags)
+{
+    int rc = v != NULL ? ftm_pump_until(e, ftm_vote_done, v) : MPI_ERR_INTERN;
+
+    if (rc == 0) {
+        *flags = ftm_vote_flags(v);
+        if (!(*flags & FTM_VOTE_WHOLE))
+            rc = ftm_fault_code(c);
+        else if (!(*flags & FTM_VOTE_CONTENT))
+            rc = worked != 0 ? worked : ftm_fault_code(c);
+    }
+    if (rc != 0 && v != NULL && c->fault.revoked)
+        rc = MPIX_ERR_REVOKED;
+    if (ftm_fault_is(rc))
+        ftm_fault_tell_known(e, c);
+    return rc;
+}
+
+int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *context, uint32_t *said)
+{
+    struct ftm_vote_part part = create_part(c, worked, said != NULL ? *said : 0);
     struct ftm_vote *v;
-    uint32_t flags;
+    uint32_t flags = 0;
     int rc;
 
     if (c->fault.state == FT_FAILED)
         return MPI_ERR_COMM;
-    if (worked == 0)
-        part.flags |= FTM_VOTE_CONTENT;
-    if (c->fault.state >= FT_RECOVER || c->fault.revoked)
-        part.flags = 0;
     v = ftm_vote_start(e, c, FTM_VOTE_CREATE, c->recovery.creates++, &part);
-    if (v == NULL)
-        return MPI_ERR_INTERN;
-    rc = ftm_pump_until(e, ftm_vote_done, v);
-    if (rc == 0) {
-        flags = ftm_vote_flags(v);
+    rc = create_wait(e, c, v, worked, &flags);
+    if (v != NULL && ftm_vote_done(v))
         *context = ftm_vote_context(v);
-        if (!(flags & FTM_VOTE_WHOLE))
-            rc = ftm_fault_code(c);
-        else if (!(flags & FTM_VOTE_CONTENT))
-            rc = worked != 0 ? worked : ftm_fault_code(c);
-    }
+    if (said != NULL)
+        *said = flags;
     ftm_vote_release(e, v);
-    if (rc != 0 && c->fault.revoked)
-        rc = MPIX_ERR_REVOKED;
-    if (ftm_fault_is(rc))
-        ftm_fault_tell_known(e, c);
+    return rc;
+}
+
+int ftm_recover_meet(struct ftm *e, struct ftm_comm *c, const struct ftm_vote_side *own,
+                     const struct ftm_vote_side *other, const struct ftm_group *remote)
+{
+    struct ftm_vote_part part = create_part(c, 0, 0);
+    struct ftm_vote *v = ftm_vote_meet(e, c, own, other, remote, &part);
+    uint32_t flags;
+    int rc = create_wait(e, c, v, 0, &flags);
+
+    ftm_vote_release(e, v);
     return rc;
 }
 
@@ -714,7 +758,7 @@ int ftm_recover_finalize(struct ftm *e)
     struct recover_end end = { NULL, NULL, NULL };
     int rc;
 
-    if (!ftm_recover_is_on(e, e->world))
+    if (!ftm_recover_votes(e, e->world))
         return 0;
     end.e = e;
     rc = ftm_pump_until(e, recover_end_met, &end);

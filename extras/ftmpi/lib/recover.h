@@ -10,7 +10,10 @@
 struct ftm;
 struct ftm_arrival;
 struct ftm_comm;
+struct ftm_group;
+struct ftm_modes;
 struct ftm_vote;
+struct ftm_vote_side;
 
 enum ftm_recovery_state {
     FTM_RECOVERY_NONE = 0,
@@ -26,11 +29,13 @@ struct ftm_recovery {
     enum ftm_recovery_state state;
     int called;       /* others have begun it */
     int forced;       /* REBUILD whatever the mode: for another communicator */
+    int msg_mode;     /* agreed, of one that follows MPI_COMM_WORLD */
     uint32_t attempt; /* of this generation; those before found nobody to be started */
     int error;        /* MPI class, where it is DONE without a successor */
     struct ftm_vote *vote;
     struct ftm_comm *successor; /* held */
     uint32_t creates, agrees, shrinks; /* calls of each kind that were begun: the numbers of their votes */
+    uint32_t meets, met;               /* of MPI_Intercomm_create: that were begun, and that are over */
     int *former;      /* by rank, of a group with gaps: who was there last. NULL: there are none */
 };
 
@@ -40,8 +45,11 @@ void ftm_recover_forget(struct ftm *e, struct ftm_comm *c); /* that communicator
 
 /* ---- For the calls ---- */
 
-/* 1: failures do not end the job, so calls that make communicators end in an agreement. */
-int ftm_recover_is_on(const struct ftm *e, const struct ftm_comm *c);
+/* 1: failures do not end the job. */
+int ftm_recover_is_on(const struct ftm_comm *c);
+
+/* 1: that may be so at some member, so calls that make communicators end in an agreement. */
+int ftm_recover_votes(const struct ftm *e, const struct ftm_comm *c);
 
 /* Begins the recovery of a communicator, or goes on with one that others began; when it is done the successor
  * is taken. *out is NULL on errors: MPI_ERR_SPAWN, MPI_ERR_COMM ... MPI_COMM_WORLD is taken in place, and so
@@ -55,8 +63,13 @@ int ftm_recover_call(struct ftm *e, struct ftm_comm *c, struct ftm_comm **out); 
 int ftm_recover_is_due(struct ftm *e, struct ftm_comm *c);
 
 /* The agreement at the end of a call that makes a communicator; worked: an MPI class, 0 if it did here. 0 and
- * *context, or an error at all members. */
-int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *context);
+ * *context, or an error at all members, of both sides. *said: flags from FTM_VOTE_SAID on, of which those
+ * stay that all have; NULL: none. */
+int ftm_recover_create(struct ftm *e, struct ftm_comm *c, int worked, uint32_t *context, uint32_t *said);
+
+/* The same of two groups that make an intercommunicator (see ftm_vote_meet); c is ours. */
+int ftm_recover_meet(struct ftm *e, struct ftm_comm *c, const struct ftm_vote_side *own,
+                     const struct ftm_vote_side *other, const struct ftm_group *remote);
 
 /* MPIX_Comm_shrink: a new communicator of those who live, in the old order. NULL: no memory. When the vote is
  * done it is taken; *out is NULL on errors. */
@@ -69,14 +82,22 @@ void ftm_recover_revoke(struct ftm *e, struct ftm_comm *c);
 /* MPI_Finalize: waits until all that live have come to it. */
 int ftm_recover_finalize(struct ftm *e);
 
+/* ---- For rebuild.c ---- */
+
+/* The recovery of c ends: with a successor (0, or -1 and the job ends), or with an error. */
+int ftm_recover_succeed(struct ftm *e, struct ftm_comm *c, struct ftm_group *group, uint32_t generation,
+                        const struct ftm_modes *modes);
+void ftm_recover_ends(struct ftm *e, struct ftm_comm *c, int error);
+
+/* The newest generation of c that is known here; who stood at that rank last, if it is a gap; and
+ * MPI_COMM_WORLD becomes the newest without a call of the program. */
+struct ftm_comm *ftm_recover_newest(struct ftm_comm *c);
+int ftm_recover_former(const struct ftm_comm *c, int rank);
+void ftm_recover_take_world(struct ftm *e);
+
 /* ---- For the engine ---- */
 
 void ftm_recover_failed(struct ftm *e, int proc);
-void ftm_recover_joined(struct ftm *e, int proc);
-void ftm_recover_nospawn(struct ftm *e, int seat, uint32_t life);
-
-/* This process was started again, for that generation of MPI_COMM_WORLD: it waits to be let in. */
-void ftm_recover_restarted(struct ftm *e, uint32_t generation);
 
 /* A message of kind FTM_AGREE or FTM_REVOKE. 0, or -1: no process sends it. */
 int ftm_recover_arrived(struct ftm *e, const struct ftm_arrival *a);

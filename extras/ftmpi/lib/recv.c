@@ -111,6 +111,7 @@ static int recv_fly(struct ftm *e, struct ftm_request *r, const struct recv_mess
         return -1;
     r->flight.number = (uint32_t)number;
     r->flight.wanted = r->status.bytes;
+    e->flying += r->flight.wanted;
     r->flight.moved = 0;
     r->flight.piece = recv_piece(e, m->proc);
     recv_go(e, m, r->flight.number, r->flight.wanted);
@@ -244,10 +245,12 @@ static void recv_arrived(struct ftm *e, const struct ftm_arrival *a, const struc
                          size_t charged)
 {
     uint32_t context = FTM_CONTEXT(a->tag), generation = FTM_FROM_GENERATION(a->from);
-    struct ftm_match *match = ftm_match_find(e, context);
+    struct ftm_match *match = ftm_match_heard(e, context);
     enum recv_age age = match == NULL ? (ftm_match_is_over(e, context) ? RECV_OVER : RECV_EARLY) : RECV_NOW;
     struct ftm_request *r;
 
+    if (match != NULL && match->context != context) /* of a communicator that this one has followed */
+        generation = 0;
     if (match != NULL && generation != match->comm->generation)
         age = recv_age_of(match, generation);
     r = age == RECV_NOW ? ftm_match_arrived(match, m->proc, m->tag) : NULL;
@@ -297,6 +300,23 @@ int ftm_recv_ask(struct ftm *e, const struct ftm_arrival *a)
     return 0;
 }
 
+/* One that waited elsewhere gets to a context, where a receive may wait for it. */
+static void recv_offer(struct ftm *e, struct ftm_match *match, struct ftm_item *item)
+{
+    struct ftm_request *r = ftm_match_arrived(match, item->proc, item->tag);
+    struct recv_message m;
+
+    if (r != NULL) {
+        recv_of_item(&m, item);
+        recv_matched(e, r, &m);
+    } else if (ftm_match_keep(e, match, item) == 0) {
+        return;
+    } else {
+        ftm_end(e, 1, "rank %d: no memory for messages that came early", e->config.rank);
+    }
+    recv_free_item(e, item);
+}
+
 void ftm_recv_early(struct ftm *e, struct ftm_match *match)
 {
     struct ftm_list *link, *next;
@@ -308,11 +328,38 @@ void ftm_recv_early(struct ftm *e, struct ftm_match *match)
         if (item->context != match->context || item->generation > match->comm->generation)
             continue;
         ftm_list_remove(link);
-        if (ftm_match_keep(e, match, item) != 0) {
-            ftm_end(e, 1, "rank %d: no memory for messages that came early", e->config.rank);
-            recv_free_item(e, item);
-        }
+        recv_offer(e, match, item);
     }
+}
+
+void ftm_recv_lift(struct ftm *e, struct ftm_comm *comm, struct ftm_list *lifted)
+{
+    struct ftm_list *link;
+
+    ftm_list_init(lifted);
+    for (link = e->requests.next; link != &e->requests; link = link->next) {
+        struct ftm_request *r = FTM_LIST_OF(link, struct ftm_request, all);
+
+        if (r->done || r->order.comm != comm || r->order.kind != FTM_REQ_RECV || r->link.next == NULL)
+            continue;
+        ftm_match_unpost(&comm->match[0], r);
+        ftm_list_add(lifted, &r->link);
+    }
+}
+
+void ftm_recv_merge(struct ftm *e, struct ftm_comm *from, struct ftm_comm *to, struct ftm_list *lifted)
+{
+    struct ftm_list *all = &from->match[0].all, *link;
+
+    while (!ftm_list_is_empty(all)) {
+        struct ftm_item *item = FTM_LIST_OF(all->next, struct ftm_item, all);
+
+        ftm_match_unkeep(&from->match[0], item);
+        recv_offer(e, &to->match[0], item);
+    }
+    while ((link = ftm_list_take(lifted)) != NULL)
+        if (ftm_recv_begin(e, FTM_LIST_OF(link, struct ftm_request, link)) != 0)
+            ftm_end(e, 1, "rank %d: no memory for a receive", e->config.rank);
 }
 
 /* ---- Pieces ------------------------------------------------------------------------------------ */
@@ -445,7 +492,7 @@ static struct ftm_item *recv_find_ask(struct ftm_list *head, const struct ftm_ar
 /* The sender's number is in the tag. It is given back unless it was matched. */
 int ftm_recv_withdraw(struct ftm *e, const struct ftm_arrival *a)
 {
-    struct ftm_match *match = ftm_match_find(e, FTM_CONTEXT(a->tag));
+    struct ftm_match *match = ftm_match_heard(e, FTM_CONTEXT(a->tag));
     struct ftm_item *item = NULL;
     uint32_t flags = FTM_FLAG_ANSWER;
 

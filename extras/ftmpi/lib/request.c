@@ -172,6 +172,8 @@ void ftm_request_done(struct ftm *e, struct ftm_request *r, int error)
     r->status.error = error;
     r->done = 1;
     e->sends -= r->order.kind == FTM_REQ_SEND;
+    e->flying -= r->flight.wanted;
+    r->flight.wanted = 0;
     if (r->flight.pack != NULL) {
         ftm_mem_free(&e->mem, r->flight.pack, sizeof *r->flight.pack);
         r->flight.pack = NULL;
@@ -182,6 +184,11 @@ void ftm_request_done(struct ftm *e, struct ftm_request *r, int error)
         ftm_schedule_wake(e, r->schedule);
     if (r->detached)
         request_give_back(e, r);
+}
+
+int ftm_request_is_done(void *r)
+{
+    return ((const struct ftm_request *)r)->done;
 }
 
 void ftm_request_free(struct ftm *e, struct ftm_request *r)

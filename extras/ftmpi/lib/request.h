@@ -98,6 +98,9 @@ void ftm_request_cancel(struct ftm *e, struct ftm_request *r);
  * program's buffer. A detached one is gone then. */
 void ftm_request_fail(struct ftm *e, struct ftm_request *r, int error);
 
+/* For the pump: r is a struct ftm_request. */
+int ftm_request_is_done(void *r);
+
 /* Drops all that is left when the engine goes. */
 void ftm_request_clear(struct ftm *e);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,16 +49,17 @@
 
 enum ring_flag { RING_IS_OFFER, RING_YES, RING_NO, RING_SWITCH, RING_BELL };
 
-/* Each side writes its own line of the cache. */
+/* Each side writes its own lines of the cache. What both look at with each message, and hardly ever changes,
+ * is apart from what one of them writes each time. */
 struct ring_shared {
     unsigned char token[RING_TOKEN];
-    unsigned char apart[64 - RING_TOKEN];
+    unsigned char apart[128 - RING_TOKEN];
     uint64_t tail; /* the writer's: bytes ever written */
-    uint32_t writer_waits;
-    unsigned char apart_too[64 - 12];
+    unsigned char after_tail[128 - 8];
     uint64_t head; /* the reader's: bytes ever taken */
-    uint32_t reader_sleeps;
-    unsigned char apart_as_well[64 - 12];
+    unsigned char after_head[128 - 8];
+    uint32_t writer_waits, reader_sleeps;
+    unsigned char after_flags[128 - 8];
 };
 
 enum ring_state { RING_NONE, RING_OFFERED, RING_AGREED, RING_ON, RING_REFUSED };
@@ -103,8 +105,12 @@ static void ring_free(struct ftm *e, struct ftm_ring *r)
 static int ring_file(uint64_t size)
 {
     char path[] = "/dev/shm/ftmpiXXXXXX";
-    int fd = mkstemp(path);
+    struct rlimit most;
+    int fd;
 
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < size)
+        return -1; /* the signal for that would end the process */
+    fd = mkstemp(path);
     if (fd < 0)
         return -1;
     unlink(path);
@@ -154,24 +160,6 @@ static void ring_tell(struct ftm *e, const struct ftm_proc *p, uint32_t what, co
         ftm_end(e, 1, "rank %d: no memory for a message to rank %d", e->config.rank, p->seat);
 }
 
-static void ring_put(unsigned char *to, uint64_t value)
-{
-    int i;
-
-    for (i = 0; i < 8; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint64_t ring_get(const unsigned char *from)
-{
-    uint64_t value = 0;
-    int i;
-
-    for (i = 0; i < 8; i++)
-        value |= (uint64_t)from[i] << 8 * i;
-    return value;
-}
-
 static void ring_offer(struct ftm *e, struct ftm_proc *p)
 {
     unsigned char offer[RING_OFFER];
@@ -184,8 +172,8 @@ static void ring_offer(struct ftm *e, struct ftm_proc *p)
     if (ring_make(e, r) != 0)
         return;
     memcpy(offer, r->shared->token, RING_TOKEN);
-    ring_put(offer + RING_TOKEN, (uint64_t)getpid());
-    ring_put(offer + RING_TOKEN + 8, (uint64_t)r->fd << 32 | r->size);
+    ftm_put64(offer + RING_TOKEN, (uint64_t)getpid());
+    ftm_put64(offer + RING_TOKEN + 8, (uint64_t)r->fd << 32 | r->size);
     if (phx_send(e->node, p->name, ftm_proc_from(e, 0), FTM_WORD(FTM_RING, RING_IS_OFFER, 0, 0), offer,
                  sizeof offer) == 0)
         r->state = RING_OFFERED;
@@ -217,7 +205,7 @@ void ftm_ring_consider(struct ftm *e, struct ftm_proc *p)
 /* Opens what was offered. The mapping is checked before a byte of it is believed. */
 static int ring_open(struct ftm *e, struct ftm_ring *r, const unsigned char *offer)
 {
-    uint64_t pid = ring_get(offer + RING_TOKEN), rest = ring_get(offer + RING_TOKEN + 8);
+    uint64_t pid = ftm_get64(offer + RING_TOKEN), rest = ftm_get64(offer + RING_TOKEN + 8);
     uint64_t size = rest & 0xffffffff;
     char path[64];
     struct stat s;
@@ -412,6 +400,7 @@ int ftm_ring_look(struct ftm *e)
 
     for (link = e->rings_in.next; link != &e->rings_in; link = link->next)
         found |= ring_read(e, FTM_LIST_OF(link, struct ftm_ring, link));
+    e->counters.rings += (uint64_t)found;
     return found;
 }
 

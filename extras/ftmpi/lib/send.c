@@ -350,6 +350,7 @@ int ftm_send_go(struct ftm *e, const struct ftm_arrival *a)
         return -1;
     r->flight.partner = go.receive;
     r->flight.wanted = go.wanted;
+    e->flying += r->flight.wanted;
     r->flight.piece = go.piece;
     if (send_block(r) == NULL) {
         r->flight.pack = ftm_mem_resize(&e->mem, NULL, 0, sizeof *r->flight.pack);

@@ -5,19 +5,6 @@
 #include <string.h>
 #include <wchar.h>
 
-static void start_put32(unsigned char *out, uint32_t v)
-{
-    int i;
-
-    for (i = 0; i < 4; i++)
-        out[i] = (unsigned char)(v >> (8 * i));
-}
-
-static uint32_t start_get32(const unsigned char *in)
-{
-    return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
-}
-
 /* A text is the rest of its message. It is cut so that it fits, and shown to people, so of what others
  * send nothing but printable characters is kept. */
 static size_t start_put_text(unsigned char *out, const char *text, size_t capacity)
@@ -67,9 +54,9 @@ size_t ftm_hello_put(unsigned char out[FTM_HELLO_MOST], const struct ftm_hello *
     out[1] = h->layout.order;
     memcpy(out + 2, h->layout.size, sizeof h->layout.size);
     out[7] = 0;
-    start_put32(out + 8, h->job_size);
-    start_put32(out + 12, h->host);
-    start_put32(out + 16, h->site);
+    ftm_put32(out + 8, h->job_size);
+    ftm_put32(out + 12, h->host);
+    ftm_put32(out + 16, h->site);
     return 20 + start_put_text(out + 20, h->name, sizeof h->name);
 }
 
@@ -81,25 +68,25 @@ int ftm_hello_get(struct ftm_hello *h, const void *data, size_t size)
         return -1;
     h->layout.order = in[1];
     memcpy(h->layout.size, in + 2, sizeof h->layout.size);
-    h->job_size = start_get32(in + 8);
-    h->host = start_get32(in + 12);
-    h->site = start_get32(in + 16);
+    h->job_size = ftm_get32(in + 8);
+    h->host = ftm_get32(in + 12);
+    h->site = ftm_get32(in + 16);
     return start_get_text(h->name, sizeof h->name, in + 20, size - 20);
 }
 
 size_t ftm_seats_head_put(unsigned char out[FTM_SEATS_HEAD], const struct ftm_seats_head *head)
 {
-    start_put32(out, head->number);
-    start_put32(out + 4, head->generation);
+    ftm_put32(out, head->number);
+    ftm_put32(out + 4, head->generation);
     return FTM_SEATS_HEAD;
 }
 
 size_t ftm_seat_put(unsigned char out[FTM_SEAT_SIZE], const struct ftm_seat *seat)
 {
-    start_put32(out, seat->life);
-    start_put32(out + 4, seat->host);
-    start_put32(out + 8, seat->site);
-    start_put32(out + 12, seat->failed);
+    ftm_put32(out, seat->life);
+    ftm_put32(out + 4, seat->host);
+    ftm_put32(out + 8, seat->site);
+    ftm_put32(out + 12, seat->failed);
     return FTM_SEAT_SIZE;
 }
 
@@ -111,16 +98,16 @@ int ftm_seats_get(struct ftm_seats_head *head, struct ftm_seat *seats, uint32_t 
 
     if (size != FTM_SEATS_HEAD + (size_t)count * FTM_SEAT_SIZE)
         return -1;
-    head->number = start_get32(in);
-    head->generation = start_get32(in + 4);
+    head->number = ftm_get32(in);
+    head->generation = ftm_get32(in + 4);
     if (head->generation > FTM_GENERATION_MAX)
         return -1;
     in += FTM_SEATS_HEAD;
     for (i = 0; i < count; i++, in += FTM_SEAT_SIZE) {
-        seats[i].life = start_get32(in);
-        seats[i].host = start_get32(in + 4);
-        seats[i].site = start_get32(in + 8);
-        seats[i].failed = start_get32(in + 12);
+        seats[i].life = ftm_get32(in);
+        seats[i].host = ftm_get32(in + 4);
+        seats[i].site = ftm_get32(in + 8);
+        seats[i].failed = ftm_get32(in + 12);
         if (seats[i].life > FTM_LIFE_MAX || seats[i].failed > 1)
             return -1;
     }
@@ -129,9 +116,9 @@ int ftm_seats_get(struct ftm_seats_head *head, struct ftm_seat *seats, uint32_t 
 
 size_t ftm_spawn_put(unsigned char out[FTM_SPAWN_SIZE], const struct ftm_spawn *s)
 {
-    start_put32(out, s->rank);
-    start_put32(out + 4, s->life);
-    start_put32(out + 8, s->generation);
+    ftm_put32(out, s->rank);
+    ftm_put32(out + 4, s->life);
+    ftm_put32(out + 8, s->generation);
     return FTM_SPAWN_SIZE;
 }
 
@@ -141,15 +128,15 @@ int ftm_spawn_get(struct ftm_spawn *s, const void *data, size_t size)
 
     if (size != FTM_SPAWN_SIZE)
         return -1;
-    s->rank = start_get32(in);
-    s->life = start_get32(in + 4);
-    s->generation = start_get32(in + 8);
+    s->rank = ftm_get32(in);
+    s->life = ftm_get32(in + 4);
+    s->generation = ftm_get32(in + 8);
     return s->rank > FTM_RANK_MAX || s->life == 0 || s->generation > FTM_GENERATION_MAX ? -1 : 0;
 }
 
 size_t ftm_ask_put(unsigned char out[4], uint32_t number)
 {
-    start_put32(out, number);
+    ftm_put32(out, number);
     return 4;
 }
 
@@ -157,13 +144,13 @@ int ftm_ask_get(uint32_t *number, const void *data, size_t size)
 {
     if (size != 4)
         return -1;
-    *number = start_get32(data);
+    *number = ftm_get32(data);
     return *number == 0 ? -1 : 0;
 }
 
 size_t ftm_abort_put(unsigned char out[FTM_ABORT_MOST], int32_t code, const char *text)
 {
-    start_put32(out, (uint32_t)code);
+    ftm_put32(out, (uint32_t)code);
     return 4 + start_put_text(out + 4, text, FTM_ABORT_TEXT);
 }
 
@@ -173,7 +160,7 @@ int ftm_abort_get(int32_t *code, char text[FTM_ABORT_TEXT], const void *data, si
 
     if (size < 4)
         return -1;
-    *code = (int32_t)start_get32(in);
+    *code = (int32_t)ftm_get32(in);
     return start_get_text(text, FTM_ABORT_TEXT, in + 4, size - 4);
 }
 
@@ -181,14 +168,14 @@ size_t ftm_event_put(unsigned char out[FTM_EVENT_MOST], const struct ftm_event *
 {
     size_t text = start_put_text(out + 32, e->text, sizeof e->text);
 
-    start_put32(out, e->number);
-    start_put32(out + 4, (uint32_t)e->kind);
-    start_put32(out + 8, e->rank);
-    start_put32(out + 12, e->life);
-    start_put32(out + 16, e->host);
-    start_put32(out + 20, e->site);
-    start_put32(out + 24, (uint32_t)e->code);
-    start_put32(out + 28, (uint32_t)text);
+    ftm_put32(out, e->number);
+    ftm_put32(out + 4, (uint32_t)e->kind);
+    ftm_put32(out + 8, e->rank);
+    ftm_put32(out + 12, e->life);
+    ftm_put32(out + 16, e->host);
+    ftm_put32(out + 20, e->site);
+    ftm_put32(out + 24, (uint32_t)e->code);
+    ftm_put32(out + 28, (uint32_t)text);
     return 32 + text;
 }
 
@@ -199,14 +186,14 @@ int ftm_event_take(struct ftm_event *e, const unsigned char **data, size_t *size
 
     if (*size < 32)
         return -1;
-    e->number = start_get32(in);
-    kind = start_get32(in + 4);
-    e->rank = start_get32(in + 8);
-    e->life = start_get32(in + 12);
-    e->host = start_get32(in + 16);
-    e->site = start_get32(in + 20);
-    e->code = (int32_t)start_get32(in + 24);
-    text = start_get32(in + 28);
+    e->number = ftm_get32(in);
+    kind = ftm_get32(in + 4);
+    e->rank = ftm_get32(in + 8);
+    e->life = ftm_get32(in + 12);
+    e->host = ftm_get32(in + 16);
+    e->site = ftm_get32(in + 20);
+    e->code = (int32_t)ftm_get32(in + 24);
+    text = ftm_get32(in + 28);
     if (kind < 1 || kind > FTM_EVENT_LAST || e->number == 0 || text > *size - 32)
         return -1;
     if (e->rank > FTM_RANK_MAX || e->life > FTM_LIFE_MAX + 1) /* one more may have been wanted */

@@ -11,30 +11,22 @@
 
 /* ---- Who has failed ------------------------------------------------------------------------------ */
 
-/* The place in the list of the n-th rank that had not failed before, or the end of it. */
-static size_t ulfm_place(const struct ftm_fault *f, int n)
+/* 1: this place in the list is the first failure of its rank. */
+static int ulfm_is_first(const struct ftm_fault *f, size_t place)
 {
-    size_t i, k;
-    int seen = 0;
-
-    for (i = 0; i < f->count; i++) {
-        for (k = 0; k < i && f->list[k] != f->list[i]; k++)
-            ;
-        if (k == i && seen++ == n)
-            break;
-    }
-    return i;
+    return f->first[f->list[place]] == place;
 }
 
 struct ftm_group *ftm_ulfm_failed(struct ftm *e, const struct ftm_comm *c, int most)
 {
     const struct ftm_fault *f = &c->fault;
-    size_t bytes = (size_t)(f->gone + 1) * sizeof(int);
-    int n, *proc = ftm_mem_new(&e->mem, bytes);
+    size_t i, bytes = (size_t)(f->gone + 1) * sizeof(int);
+    int n = 0, *proc = ftm_mem_new(&e->mem, bytes);
     struct ftm_group *g = NULL;
 
-    for (n = 0; proc != NULL && n < most && n < f->gone; n++)
-        proc[n] = ftm_comm_peers(c)->proc[f->list[ulfm_place(f, n)]];
+    for (i = 0; proc != NULL && i < f->count && n < most; i++)
+        if (ulfm_is_first(f, i))
+            proc[n++] = ftm_comm_peers(c)->proc[f->list[i]];
     if (proc != NULL)
         g = ftm_group_new(e, proc, n);
     ftm_mem_free(&e->mem, proc, bytes);
@@ -44,21 +36,29 @@ struct ftm_group *ftm_ulfm_failed(struct ftm *e, const struct ftm_comm *c, int m
 int ftm_ulfm_acknowledge(struct ftm_comm *c, int most)
 {
     struct ftm_fault *f = &c->fault;
-    size_t i, end = ulfm_place(f, most);
+    size_t i;
+    int n = 0;
 
-    for (i = f->acked; i < end; i++)
-        f->told[f->list[i]] = 1; /* no receive from anybody tells it any more */
-    if (end > f->acked)
-        f->acked = end;
+    for (i = 0; i < f->count; i++) {
+        n += ulfm_is_first(f, i);
+        if (n > most)
+            break;
+        if (i >= f->acked)
+            f->told[f->list[i]] = 1; /* no receive from anybody tells it any more */
+    }
+    if (i > f->acked)
+        f->acked = i;
     return ftm_ulfm_acknowledged(c);
 }
 
 int ftm_ulfm_acknowledged(const struct ftm_comm *c)
 {
+    const struct ftm_fault *f = &c->fault;
     int n = 0;
+    size_t i;
 
-    while (n < c->fault.gone && ulfm_place(&c->fault, n) < c->fault.acked)
-        n++;
+    for (i = 0; i < f->acked; i++)
+        n += ulfm_is_first(f, i);
     return n;
 }
 
@@ -67,12 +67,9 @@ int ftm_ulfm_acknowledged(const struct ftm_comm *c)
 static int ulfm_has_acknowledged(const struct ftm_comm *c, int proc)
 {
     int rank = ftm_group_rank_of(c->group, proc);
-    size_t i;
 
-    for (i = 0; i < c->fault.acked; i++)
-        if (c->fault.list[i] == rank)
-            return 1;
-    return 0;
+    return c->fault.times != NULL && rank != MPI_UNDEFINED && c->fault.times[rank] > 0
+        && c->fault.first[rank] < c->fault.acked;
 }
 
 static int ulfm_start(struct ftm *e, struct ftm_comm *c, struct ftm_vote *v, int *result, int kind,

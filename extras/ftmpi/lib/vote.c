@@ -14,17 +14,33 @@
  *
  * A vote lives on when this process has its value, since others may have to learn it here when somebody dies.
  * Number k goes when k + 2 is decided: everybody had the value of k then, or had said no to it by itself. The
- * places of communicators that were freed stay for a while for the same reason. */
+ * places of communicators that were freed stay for a while for the same reason.
+ *
+ * Two groups that make an intercommunicator have no communicator of both yet. They *meet* in a place of its
+ * own kind, which each side names by its own communicator and how many such calls that has seen, and each
+ * message has the name that its receiver knows. It also has the other name and all members: whoever never
+ * learned of the other side, since its call failed before, can say no by that. */
 #define VOTE_OLD_MOST 256
-#define VOTE_HEAD 4 /* the generation */
+#define VOTE_HEAD 4       /* the generation */
+#define VOTE_MEET_HEAD 24 /* and the other name (context, generation, number), how many members the receiver's
+                           * side has, and how many both; and then who they are, u32 each */
+
+/* Of votes that are heard of before this process takes part in them: others are one call ahead in each
+ * communicator, or some more where nothing waits (MPIX_Comm_iagree). */
+#define VOTE_HEARD_MOST (4u << 20)
 
 struct vote_member {
     int site, rank, proc;
+    int other; /* it is of the other side, where two meet */
 };
 
 struct vote_place {
     struct ftm_list link;
     uint32_t context, generation;
+    int meets;                  /* two sides do: then ... */
+    uint32_t number;            /* ... our name is context, generation and this ... */
+    struct ftm_vote_side other; /* ... and this the other one; comm is our side as long as its call goes on */
+    size_t head;                /* bytes in front of the agreement's */
     struct ftm_comm *comm; /* NULL: not there yet, or gone */
     int gone;
     int n, me, room;
@@ -44,7 +60,7 @@ struct ftm_vote {
     int called; /* we have told everybody that there is this vote */
     size_t size;
     struct ftm_agree *agree;
-    unsigned char *out; /* VOTE_HEAD and a message; and then two sets */
+    unsigned char *out; /* the head and a message; and then two sets */
 };
 
 void ftm_vote_tell(struct ftm *e, int proc, uint64_t tag, const void *data, size_t size)
@@ -66,27 +82,39 @@ static int place_order(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The members, in the order that all give them. -1: no memory, or we are not among them. */
-static int place_fill(struct ftm *e, struct vote_place *p, const struct ftm_group *group)
+/* Both sides of an intercommunicator give its members one order by their seats. */
+static void place_add(struct ftm *e, struct vote_place *p, const struct ftm_group *group, int both, int other)
 {
     int i;
 
-    p->me = -1;
-    p->room = group->size;
-    p->member = ftm_mem_new(&e->mem, (size_t)group->size * sizeof *p->member);
-    p->site = ftm_mem_new(&e->mem, (size_t)group->size * sizeof *p->site);
-    if (p->member == NULL || p->site == NULL)
-        return -1;
     for (i = 0; i < group->size; i++) {
         struct vote_member *m = &p->member[p->n];
 
         if (group->proc[i] < 0)
             continue;
-        m->rank = i;
         m->proc = group->proc[i];
+        m->rank = both ? e->procs[m->proc]->seat : i;
         m->site = e->procs[m->proc]->site;
+        m->other = other;
         p->n++;
     }
+}
+
+/* The members, in the order that all give them. -1: no memory, or we are not among them. */
+static int place_fill(struct ftm *e, struct vote_place *p, const struct ftm_group *group,
+                      const struct ftm_group *remote)
+{
+    int i;
+
+    p->me = -1;
+    p->room = group->size + (remote != NULL ? remote->size : 0);
+    p->member = ftm_mem_new(&e->mem, (size_t)p->room * sizeof *p->member);
+    p->site = ftm_mem_new(&e->mem, (size_t)p->room * sizeof *p->site);
+    if (p->member == NULL || p->site == NULL)
+        return -1;
+    place_add(e, p, group, remote != NULL, 0);
+    if (remote != NULL)
+        place_add(e, p, remote, 1, 1);
     qsort(p->member, (size_t)p->n, sizeof *p->member, place_order);
     for (i = 0; i < p->n; i++) {
         p->site[i] = p->member[i].site;
@@ -96,8 +124,15 @@ static int place_fill(struct ftm *e, struct vote_place *p, const struct ftm_grou
     return p->me >= 0 ? 0 : -1;
 }
 
+static size_t vote_bytes(const struct ftm_vote *v)
+{
+    return v->size + ftm_agree_size(v->agree);
+}
+
 static void vote_free(struct ftm *e, struct ftm_vote *v)
 {
+    if (v->agree != NULL && !ftm_agree_has_contributed(v->agree))
+        e->votes.heard -= vote_bytes(v);
     ftm_list_remove(&v->link);
     ftm_agree_free(v->agree);
     ftm_mem_free(&e->mem, v, v->size);
@@ -119,7 +154,7 @@ static void place_free(struct ftm *e, struct vote_place *p)
 }
 
 static struct vote_place *place_new(struct ftm *e, uint32_t context, uint32_t generation,
-                                    const struct ftm_group *group)
+                                    const struct ftm_group *group, const struct ftm_group *remote)
 {
     struct vote_place *p = ftm_mem_new(&e->mem, sizeof *p);
 
@@ -127,9 +162,10 @@ static struct vote_place *place_new(struct ftm *e, uint32_t context, uint32_t ge
         return NULL;
     p->context = context;
     p->generation = generation;
+    p->head = VOTE_HEAD;
     ftm_list_init(&p->votes);
     ftm_list_add(&e->votes.places, &p->link);
-    if (place_fill(e, p, group) == 0)
+    if (place_fill(e, p, group, remote) == 0)
         return p;
     place_free(e, p);
     return NULL;
@@ -142,7 +178,7 @@ static struct vote_place *place_find(struct ftm *e, uint32_t context, uint32_t g
     for (link = e->votes.places.next; link != &e->votes.places; link = link->next) {
         struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
 
-        if (p->context == context && p->generation == generation) {
+        if (p->context == context && p->generation == generation && !p->meets) {
             ftm_list_remove(link); /* to the front */
             ftm_list_add(e->votes.places.next, link);
             return p;
@@ -156,7 +192,7 @@ static struct vote_place *place_of(struct ftm *e, struct ftm_comm *c)
     struct vote_place *p = place_find(e, c->context, c->generation);
 
     if (p == NULL)
-        p = place_new(e, c->context, c->generation, c->group);
+        p = place_new(e, c->context, c->generation, c->group, c->remote);
     if (p != NULL)
         p->comm = c;
     return p;
@@ -174,9 +210,8 @@ static int place_member(const struct vote_place *p, int proc)
 
 int ftm_vote_place(struct ftm *e, uint32_t context, uint32_t generation, const struct ftm_group *group)
 {
-    return place_find(e, context, generation) != NULL || place_new(e, context, generation, group) != NULL
-               ? 0
-               : -1;
+    return place_find(e, context, generation) != NULL
+                   || place_new(e, context, generation, group, NULL) != NULL ? 0 : -1;
 }
 
 void ftm_vote_bind(struct ftm *e, struct ftm_comm *comm)
@@ -197,23 +232,52 @@ static int place_is_held(const struct vote_place *p)
     return held;
 }
 
-/* The one that was not used for longest goes, if there are too many. */
-void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm)
+/* The ones that were not used for longest go, if there are too many. */
+static void place_tidy_old(struct ftm *e)
 {
-    struct ftm_list *link, *before;
+    struct ftm_list *link, *before, *end = &e->votes.places;
 
-    for (link = e->votes.places.prev; link != &e->votes.places; link = before) {
+    for (link = end->prev; link != end && e->votes.old > VOTE_OLD_MOST; link = before) {
         struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
 
         before = link->prev;
-        if (p->comm == comm) {
-            p->comm = NULL;
-            p->gone = 1;
-            e->votes.old++;
-        }
-        if (p->gone && e->votes.old > VOTE_OLD_MOST && !place_is_held(p))
+        if (p->gone && !place_is_held(p))
             place_free(e, p);
     }
+}
+
+static void vote_go_on(struct ftm_vote *v);
+
+/* Its communicator, or its call, is over here. */
+static void place_leave(struct ftm *e, struct vote_place *p)
+{
+    struct ftm_list *link;
+
+    ftm_list_remove(&p->link); /* to the front */
+    ftm_list_add(e->votes.places.next, &p->link);
+    p->comm = NULL;
+    e->votes.old += !p->gone;
+    p->gone = 1;
+    for (link = p->votes.next; p->meets && !e->ended && link != &p->votes; link = link->next)
+        vote_go_on(FTM_LIST_OF(link, struct ftm_vote, link));
+}
+
+/* Others may come to a vote on it when a failure has made us leave it, and are told no. */
+void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm)
+{
+    struct ftm_list *link, *next;
+
+    if ((comm->size > 1 || comm->remote != NULL) && ftm_recover_is_on(comm)
+        && place_find(e, comm->context, comm->generation) == NULL)
+        (void)place_of(e, comm);
+    for (link = e->votes.places.next; link != &e->votes.places; link = next) {
+        struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
+
+        next = link->next;
+        if (p->comm == comm)
+            place_leave(e, p);
+    }
+    place_tidy_old(e);
 }
 
 void ftm_vote_init(struct ftm *e)
@@ -229,16 +293,41 @@ void ftm_vote_clear(struct ftm *e)
 
 /* ---- One vote ---------------------------------------------------------------------------------------- */
 
+/* What comes in front, for a member of our side or the other one. */
+static void place_head(const struct ftm *e, const struct vote_place *p, int other, unsigned char *to)
+{
+    int i, pass, count = 0;
+
+    ftm_put32(to, other ? p->other.generation : p->generation);
+    if (!p->meets)
+        return;
+    for (i = 0; i < p->n; i++)
+        count += p->member[i].other == other;
+    ftm_put32(to + 4, other ? p->context : p->other.context);
+    ftm_put32(to + 8, other ? p->generation : p->other.generation);
+    ftm_put32(to + 12, other ? p->number : p->other.number);
+    ftm_put32(to + 16, (uint32_t)count);
+    ftm_put32(to + 20, (uint32_t)p->n);
+    to += VOTE_MEET_HEAD;
+    for (pass = 0; pass < 2; pass++)
+        for (i = 0; i < p->n; i++)
+            if (p->member[i].other == (other ^ pass)) {
+                ftm_put32(to, (uint32_t)FTM_WHO(e->procs[p->member[i].proc]->name));
+                to += 4;
+            }
+}
+
 static void vote_send(void *ctx, int member, const void *bytes, size_t size)
 {
     struct ftm_vote *v = ctx;
-    uint64_t tag = FTM_WORD(FTM_AGREE, v->kind, v->place->context, v->number);
-    int i;
+    const struct vote_place *p = v->place;
+    int other = p->meets && p->member[member].other;
+    uint32_t context = other ? p->other.context : p->context, number = other ? p->other.number : v->number;
+    uint64_t tag = FTM_WORD(FTM_AGREE, v->kind, context, number);
 
-    for (i = 0; i < VOTE_HEAD; i++)
-        v->out[i] = (unsigned char)(v->place->generation >> 8 * i);
-    memcpy(v->out + VOTE_HEAD, bytes, size);
-    ftm_vote_tell(v->engine, v->place->member[member].proc, tag, v->out, VOTE_HEAD + size);
+    place_head(v->engine, p, other, v->out);
+    memcpy(v->out + p->head, bytes, size);
+    ftm_vote_tell(v->engine, p->member[member].proc, tag, v->out, p->head + size);
 }
 
 static struct ftm_vote *vote_alloc(struct ftm *e, enum ftm_vote_kind kind, uint32_t number, size_t more)
@@ -259,7 +348,7 @@ static struct ftm_vote *vote_new(struct ftm *e, struct vote_place *p, enum ftm_v
                                  uint32_t number)
 {
     enum ftm_agree_rounds rounds = kind <= FTM_VOTE_COLLECTIVE ? FTM_AGREE_ONE : FTM_AGREE_TWO;
-    size_t more = VOTE_HEAD + ftm_agree_most(p->n) + 2 * FTM_AGREE_SET(p->n);
+    size_t more = p->head + ftm_agree_most(p->n) + 2 * FTM_AGREE_SET(p->n);
     struct ftm_vote *v = vote_alloc(e, kind, number, more);
     struct ftm_agree_ops ops = { NULL, vote_send };
     int i;
@@ -272,6 +361,7 @@ static struct ftm_vote *vote_new(struct ftm *e, struct vote_place *p, enum ftm_v
         return NULL;
     }
     v->place = p;
+    e->votes.heard += vote_bytes(v);
     ftm_list_add(&p->votes, &v->link);
     for (i = 0; i < p->n; i++)
         if (e->procs[p->member[i].proc]->state == FTM_PROC_FAILED)
@@ -311,7 +401,7 @@ static int vote_mark_failed(const struct ftm_vote *v, unsigned char *set)
 static void vote_contribute(struct ftm_vote *v, const struct ftm_vote_part *part)
 {
     const struct vote_place *p = v->place;
-    unsigned char *failed = v->out + VOTE_HEAD + ftm_agree_most(p->n), *acked = failed + FTM_AGREE_SET(p->n);
+    unsigned char *failed = v->out + p->head + ftm_agree_most(p->n), *acked = failed + FTM_AGREE_SET(p->n);
     struct ftm_agree_value mine = { 0, 0, 0, 0, 0, NULL, NULL, NULL };
     int i;
 
@@ -328,7 +418,21 @@ static void vote_contribute(struct ftm_vote *v, const struct ftm_vote_part *part
     mine.settings = part->settings;
     mine.failed = failed;
     mine.acknowledged = acked;
+    if (!ftm_agree_has_contributed(v->agree))
+        v->engine->votes.heard -= vote_bytes(v);
     ftm_agree_contribute(v->agree, &mine);
+}
+
+/* Where two meet, the first that lives of each side knows that the other one may not. */
+static int vote_is_first(const struct ftm_vote *v)
+{
+    const struct vote_place *p = v->place;
+    int i;
+
+    for (i = 0; p->meets && i < p->me; i++)
+        if (!p->member[i].other && v->engine->procs[p->member[i].proc]->state != FTM_PROC_FAILED)
+            return 0;
+    return p->meets || ftm_agree_is_root(v->agree);
 }
 
 /* The root tells those of whom it has not heard: by an agreement's message without the agreement's bytes. */
@@ -337,7 +441,7 @@ static void vote_call(struct ftm_vote *v)
     static const unsigned char nothing[1] = { 0 };
     int i;
 
-    if (v->called || ftm_agree_result(v->agree) != NULL || !ftm_agree_is_root(v->agree))
+    if (v->called || ftm_agree_result(v->agree) != NULL || !vote_is_first(v))
         return;
     v->called = 1;
     for (i = 0; i < v->place->n; i++)
@@ -351,10 +455,12 @@ static void vote_go_on(struct ftm_vote *v)
     static const struct ftm_vote_part no = { 0, 0, NULL };
     const struct vote_place *p = v->place;
 
+    if (p->gone && (v->kind == FTM_VOTE_RECOVERY || p->meets) && !ftm_agree_has_contributed(v->agree))
+        vote_contribute(v, &no); /* the others cannot have us in it */
     if (v->kind > FTM_VOTE_COLLECTIVE)
         return;
     if ((p->comm == NULL || !p->comm->fault.revoked)
-        && vote_mark_failed(v, v->out + VOTE_HEAD + ftm_agree_most(p->n)) == 0)
+        && vote_mark_failed(v, v->out + p->head + ftm_agree_most(p->n)) == 0)
         return;
     if (!ftm_agree_has_contributed(v->agree))
         vote_contribute(v, &no);
@@ -408,6 +514,8 @@ static struct ftm_vote *vote_start(struct ftm *e, struct vote_place *p, enum ftm
     if (over)
         return v;
     vote_contribute(v, part); /* the first time */
+    if (p->meets)
+        vote_call(v);
     vote_go_on(v);
     place_tidy(e, p);
     return v;
@@ -426,10 +534,158 @@ struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t gen
     return vote_start(e, place_find(e, context, generation), kind, number, part);
 }
 
+void ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number)
+{
+    struct vote_place *p = place_find(e, context, generation);
+    struct ftm_vote *v;
+    int over;
+
+    if (p != NULL && p->gone && (v = vote_get(e, p, FTM_VOTE_RECOVERY, number, &over)) != NULL)
+        vote_go_on(v);
+}
+
 void ftm_vote_release(struct ftm *e, struct ftm_vote *v)
 {
     if (v != NULL && --v->held == 0 && v->place == NULL)
         vote_free(e, v);
+}
+
+/* ---- Two that meet ----------------------------------------------------------------------------------- */
+
+static struct vote_place *meet_find(struct ftm *e, const struct ftm_vote_side *own)
+{
+    struct ftm_list *link;
+
+    for (link = e->votes.places.next; link != &e->votes.places; link = link->next) {
+        struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
+
+        if (p->meets && p->context == own->context && p->generation == own->generation
+            && p->number == own->number) {
+            ftm_list_remove(link); /* to the front */
+            ftm_list_add(e->votes.places.next, link);
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: no memory, or we are not of our side. */
+static struct vote_place *meet_new(struct ftm *e, const struct ftm_vote_side *own,
+                                   const struct ftm_vote_side *other, const struct ftm_group *group,
+                                   const struct ftm_group *remote)
+{
+    struct vote_place *p = place_new(e, own->context, own->generation, group, remote);
+
+    if (p == NULL)
+        return NULL;
+    p->meets = 1;
+    p->number = own->number;
+    p->other = *other;
+    p->head = VOTE_MEET_HEAD + 4 * (size_t)p->n;
+    if (!p->member[p->me].other)
+        return p;
+    place_free(e, p);
+    return NULL;
+}
+
+void ftm_vote_meeting(struct ftm_comm *comm, struct ftm_vote_side *own)
+{
+    own->context = comm->context;
+    own->generation = comm->generation;
+    own->number = comm->recovery.meets++;
+}
+
+struct ftm_vote *ftm_vote_meet(struct ftm *e, struct ftm_comm *comm, const struct ftm_vote_side *own,
+                               const struct ftm_vote_side *other, const struct ftm_group *remote,
+                               const struct ftm_vote_part *part)
+{
+    struct vote_place *p = meet_find(e, own);
+
+    if (p == NULL)
+        p = meet_new(e, own, other, comm->group, remote);
+    if (p != NULL)
+        p->comm = comm;
+    return vote_start(e, p, FTM_VOTE_MEET, own->number, part);
+}
+
+void ftm_vote_met(struct ftm *e, struct ftm_comm *comm, const struct ftm_vote_side *own)
+{
+    struct vote_place *p = meet_find(e, own);
+
+    comm->recovery.met = own->number + 1;
+    if (p != NULL)
+        place_leave(e, p);
+    place_tidy_old(e);
+}
+
+/* So many members of a message. *early: one of them is not known here yet; or there is no memory. */
+static struct ftm_group *meet_group(struct ftm *e, const unsigned char *from, uint32_t count, int *early)
+{
+    size_t bytes = (count + 1) * sizeof(int); /* a side may be nobody */
+    int *proc = ftm_mem_new(&e->mem, bytes);
+    struct ftm_group *g = NULL;
+    uint32_t i;
+
+    *early = 0;
+    for (i = 0; proc != NULL && !*early && i < count; i++, from += 4) {
+        const struct ftm_proc *p = ftm_proc_find(e, FTM_RANK(ftm_get32(from)), FTM_LIFE(ftm_get32(from)));
+
+        *early = p == NULL;
+        proc[i] = p != NULL ? p->index : 0;
+    }
+    if (proc != NULL && !*early)
+        g = ftm_group_new(e, proc, (int)count);
+    ftm_mem_free(&e->mem, proc, bytes);
+    return g;
+}
+
+/* The place that a message describes, since our call has not come so far, or is over. */
+static struct vote_place *meet_read(struct ftm *e, const struct ftm_arrival *a,
+                                    const struct ftm_vote_side *own, int *early)
+{
+    const unsigned char *from = a->data;
+    struct ftm_vote_side other = { ftm_get32(from + 4), ftm_get32(from + 8), ftm_get32(from + 12) };
+    uint32_t ours = ftm_get32(from + 16), all = ftm_get32(from + 20);
+    struct ftm_group *group, *remote = NULL;
+    struct vote_place *p = NULL;
+
+    *early = -1;
+    if (all > (uint32_t)e->config.size || ours > all || a->size < VOTE_MEET_HEAD + 4 * (size_t)all
+        || other.context > FTM_CONTEXT_MAX || other.number > FTM_TAG_MAX)
+        return NULL;
+    from += VOTE_MEET_HEAD;
+    group = meet_group(e, from, ours, early);
+    if (group != NULL)
+        remote = meet_group(e, from + 4 * ours, all - ours, early);
+    if (remote != NULL)
+        p = meet_new(e, own, &other, group, remote);
+    *early = *early ? 1 : -1;
+    ftm_group_drop(e, group);
+    ftm_group_drop(e, remote);
+    return p;
+}
+
+/* As place_heard; *early -1: no process sends it. */
+static struct vote_place *meet_heard(struct ftm *e, const struct ftm_arrival *a, int *early)
+{
+    struct ftm_vote_side own = { FTM_CONTEXT(a->tag), ftm_get32(a->data), FTM_TAG(a->tag) };
+    struct ftm_match *m = ftm_match_find(e, own.context);
+    struct vote_place *p = meet_find(e, &own);
+
+    *early = -1;
+    if (p != NULL)
+        return a->size >= p->head ? p : NULL;
+    if (m == NULL ? !ftm_match_is_over(e, own.context) : own.generation > m->comm->generation) {
+        *early = 1;
+        return NULL;
+    }
+    place_tidy_old(e);
+    if (a->size < VOTE_MEET_HEAD || (p = meet_read(e, a, &own, early)) == NULL)
+        return NULL;
+    p->comm = m != NULL && m->comm->generation == own.generation ? m->comm : NULL;
+    if (p->comm == NULL || own.number < p->comm->recovery.met)
+        place_leave(e, p);
+    return p;
 }
 
 /* ---- What became of it ------------------------------------------------------------------------------- */
@@ -516,11 +772,14 @@ void ftm_vote_failed(struct ftm *e, int proc)
 
 void ftm_vote_revoked(struct ftm *e, struct ftm_comm *comm)
 {
-    struct vote_place *p = place_find(e, comm->context, comm->generation);
-    struct ftm_list *link;
+    struct ftm_list *at, *link;
 
-    for (link = p != NULL ? p->votes.next : NULL; link != NULL && link != &p->votes; link = link->next)
-        vote_go_on(FTM_LIST_OF(link, struct ftm_vote, link));
+    for (at = e->votes.places.next; at != &e->votes.places; at = at->next) {
+        struct vote_place *p = FTM_LIST_OF(at, struct vote_place, link);
+
+        for (link = p->votes.next; p->comm == comm && link != &p->votes; link = link->next)
+            vote_go_on(FTM_LIST_OF(link, struct ftm_vote, link));
+    }
 }
 
 /* The place of a message. NULL and *early: it is not here yet; or it is over. */
@@ -553,9 +812,9 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
     *called = NULL;
     if (a->size < VOTE_HEAD || kind < FTM_VOTE_CREATE || kind >= FTM_VOTE_KINDS)
         return -1;
-    generation = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16
-                 | (uint32_t)bytes[3] << 24;
-    p = place_heard(e, FTM_CONTEXT(a->tag), generation, &early);
+    generation = ftm_get32(bytes);
+    p = kind == FTM_VOTE_MEET ? meet_heard(e, a, &early)
+                              : place_heard(e, FTM_CONTEXT(a->tag), generation, &early);
     if (p == NULL)
         return early;
     member = place_member(p, a->proc->index);
@@ -566,8 +825,10 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
         ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
     if (v == NULL)
         return 0;
-    if (a->size > VOTE_HEAD
-        && ftm_agree_arrived(v->agree, member, bytes + VOTE_HEAD, a->size - VOTE_HEAD) != 0)
+    if (e->votes.heard > VOTE_HEARD_MOST)
+        return -1;
+    if (a->size > p->head
+        && ftm_agree_arrived(v->agree, member, bytes + p->head, a->size - p->head) != 0)
         return -1;
     if (kind == FTM_VOTE_RECOVERY && !ftm_agree_has_contributed(v->agree))
         *called = p->comm;

@@ -14,10 +14,11 @@ struct ftm_comm;
 struct ftm_group;
 struct ftm_vote;
 
-/* Each kind counts by itself, from 0 in each communicator and generation. Of the first two an engine that
+/* Each kind counts by itself, from 0 in each communicator and generation. Of the first three an engine that
  * knows of a failed member says no by itself when it hears of one: its program may never come to it. */
 enum ftm_vote_kind {
     FTM_VOTE_CREATE = 1, /* one round: the call makes a communicator, or fails at all */
+    FTM_VOTE_MEET,       /* one round, of two sides: an intercommunicator is made, or not, at all of both */
     FTM_VOTE_COLLECTIVE, /* one round: a strict collective call, by its number */
     FTM_VOTE_RECOVERY,   /* two rounds, as all that follow: who has failed, and the successor */
     FTM_VOTE_REBUILD,    /* the first of those who were started again */
@@ -28,17 +29,19 @@ enum ftm_vote_kind {
     FTM_VOTE_WELCOME = 15 /* no vote: the way in for a process that was started again */
 };
 
-/* Flags of the first two, and of FTM_VOTE_RECOVERY. */
+/* Flags of the first three, and of FTM_VOTE_RECOVERY. */
 enum {
-    FTM_VOTE_CONTENT = 1, /* it worked here */
+    FTM_VOTE_CONTENT = 1, /* it worked here; in a recovery: nobody has left the communicator */
     FTM_VOTE_WHOLE = 2,   /* no failed member is known here */
-    FTM_VOTE_FREE = 4     /* nobody asks for REBUILD whatever the mode */
+    FTM_VOTE_FREE = 4,    /* nobody asks for REBUILD whatever the mode */
+    FTM_VOTE_SAID = 8     /* this and higher ones: of the call that makes a communicator */
 };
 
 /* Of an engine. */
 struct ftm_votes {
     struct ftm_list places; /* communicators and generations, the last used first */
     int old;                /* places whose communicator is gone */
+    size_t heard;           /* bytes of votes in which others take part, and this process does not yet */
 };
 
 void ftm_vote_init(struct ftm *e);
@@ -51,11 +54,24 @@ struct ftm_vote_part {
     int (*acknowledged)(const struct ftm_comm *comm, int proc);
 };
 
-/* This process takes part. It is held until ftm_vote_release; others may need it longer. NULL: no memory.
- * All members of the communicator start the same kinds with the same numbers, or fail. */
+/* This process takes part; in an intercommunicator with both sides. It is held until ftm_vote_release; others
+ * may need it longer. NULL: no memory. All members start the same kinds with the same numbers, or fail. */
 struct ftm_vote *ftm_vote_start(struct ftm *e, struct ftm_comm *comm, enum ftm_vote_kind kind,
                                 uint32_t number, const struct ftm_vote_part *part);
 void ftm_vote_release(struct ftm *e, struct ftm_vote *v);
+
+/* Two groups meet that have no communicator of both yet: how a side names this, by its own communicator. The
+ * call begins with ftm_vote_meeting, and ends with ftm_vote_met, whatever became of it: those of the other
+ * side who wait are told no if it did not come to ftm_vote_meet, for which both names and groups must be
+ * known. */
+struct ftm_vote_side {
+    uint32_t context, generation, number;
+};
+void ftm_vote_meeting(struct ftm_comm *comm, struct ftm_vote_side *own);
+struct ftm_vote *ftm_vote_meet(struct ftm *e, struct ftm_comm *comm, const struct ftm_vote_side *own,
+                               const struct ftm_vote_side *other, const struct ftm_group *remote,
+                               const struct ftm_vote_part *part);
+void ftm_vote_met(struct ftm *e, struct ftm_comm *comm, const struct ftm_vote_side *own);
 
 /* 1: it has a value, and every failure in it has been declared here. ftm_pump_until takes this form. */
 int ftm_vote_done(void *v);
@@ -80,6 +96,9 @@ void ftm_vote_bind(struct ftm *e, struct ftm_comm *comm);
 struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t generation,
                                    enum ftm_vote_kind kind, uint32_t number,
                                    const struct ftm_vote_part *part);
+
+/* A recovery has begun of a communicator that is gone here: it ends with an error at all. */
+void ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number);
 
 /* For the engine. That communicator goes; that process has failed; that communicator is revoked. */
 void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm);

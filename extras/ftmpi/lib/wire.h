@@ -70,4 +70,29 @@ enum ftm_start {
 #define FTM_CONTEXT(word) ((uint32_t)((word) >> 31 & FTM_CONTEXT_MAX))
 #define FTM_TAG(word) ((uint32_t)((word) & FTM_TAG_MAX))
 
+/* Numbers in payloads. */
+static inline void ftm_put32(unsigned char *to, uint32_t value)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static inline uint32_t ftm_get32(const unsigned char *from)
+{
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static inline void ftm_put64(unsigned char *to, uint64_t value)
+{
+    ftm_put32(to, (uint32_t)value);
+    ftm_put32(to + 4, (uint32_t)(value >> 32));
+}
+
+static inline uint64_t ftm_get64(const unsigned char *from)
+{
+    return ftm_get32(from) | (uint64_t)ftm_get32(from + 4) << 32;
+}
+
 #endif
