@@ -113,6 +113,7 @@ module phoenix
         on_conflict, on_handed, on_trace, on_log, dial
     integer(c_int) :: log_level
     type(c_ptr) :: alloc, os
+    type(c_funptr) :: record
   end type
 
   type, bind(c) :: phx_pollfd

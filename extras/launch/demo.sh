@@ -105,7 +105,12 @@ ended 137
 agents_gone "$agents"
 judge $? 'no agent, no guard'
 
-if command -v mpicc > /dev/null 2>&1; then
+# Open MPI asks a PMIx server, which phxrun is not: its ranks would be worlds of one.
+mpicc=
+for one in mpicc.mpich mpicc; do
+    if [ -z "$mpicc" ] && $one -show 2> /dev/null | grep -q mpich; then mpicc=$one; fi
+done
+if [ -n "$mpicc" ]; then
     echo '6. An MPI program.'
     cat > "$dir/hello.c" <<'END'
 #include <mpi.h>
@@ -120,14 +125,14 @@ int main(int argc, char **argv)
     return MPI_Finalize();
 }
 END
-    mpicc -o "$dir/hello" "$dir/hello.c" \
+    $mpicc -o "$dir/hello" "$dir/hello.c" \
         && "$phxrun" --start fork --hosts 'm[1-2]' -ppn 2 -n 4 -l "$dir/hello" > "$dir/out" 2> "$dir/err"
     status=$?
     sed 's/^/  /' "$dir/out"
     [ $status -eq 0 ] && [ "$(grep -c 'is 6$' "$dir/out")" -eq 4 ]
     judge $? 'four ranks on two hosts agree'
 else
-    echo '6. An MPI program: skipped, there is no mpicc.'
+    echo '6. An MPI program: skipped, there is no mpicc of MPICH (Debian: mpich libmpich-dev).'
 fi
 [ $bad -eq 0 ] && echo 'demo: good'
 exit $bad

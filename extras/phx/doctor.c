@@ -162,12 +162,39 @@ static int doctor_error_of(int number)
                                                              : PHX_EIO;
 }
 
+/* Nothing there takes a connection. The last try said why; where the address lies may say more. */
+static void doctor_unreached(struct doctor *d, const char *address, int walled, int error)
+{
+    int hidden = !tool_is_public();
+
+    if (!walled) {
+        doctor_error(d, address, error);
+        if (hidden && error != PHX_EUNREACH)
+            doctor_put(d, "cure", address,
+                       "If that is the outside address of a NAT, a port must be forwarded there. This "
+                       "machine has no public address either, so nobody can dial it back: a hub that both "
+                       "can reach (phx hub) is the way.");
+        return;
+    }
+    doctor_put(d, "bad", address,
+               hidden ? "NAT on both sides: that is a private address of another network, which nobody "
+                        "outside of it can dial, and this machine has none but private addresses, too."
+                      : "NAT: that is a private address of another network, which nobody outside of it "
+                        "can dial.");
+    doctor_put(d, "cure", address,
+               hidden ? "Run a hub where both sides can dial out to (phx hub ADDRESS, on a machine with a "
+                        "public address) and join it from both; or forward a port of one NAT, which the "
+                        "node there tells others (phx_advertise); or go by ssh: ssh://gateway/host:port."
+                      : "Let the other side join this machine, which has a public address; or forward a port "
+                        "there and join the outside address.");
+}
+
 /* Does the name resolve, does anything take the connection? 0: there is no sense in going on. */
 static int doctor_reach(struct doctor *d, const char *address)
 {
     char host[256], port[8], numeric[64], what[96];
     struct addrinfo hints, *list = NULL, *a;
-    int err, good = 0, last = 0;
+    int err, good = 0, last = 0, walled = 0;
 
     if (!doctor_split(address, host, port))
         return 1;
@@ -188,10 +215,11 @@ static int doctor_reach(struct doctor *d, const char *address)
             doctor_put(d, "note", what, strerror(err));
         good |= err == 0;
         last = err != 0 ? err : last;
+        walled |= tool_is_walled(a->ai_addr);
     }
     freeaddrinfo(list);
     if (!good)
-        doctor_error(d, address, doctor_error_of(last));
+        doctor_unreached(d, address, walled, doctor_error_of(last));
     return good;
 }
 
@@ -299,6 +327,50 @@ static void doctor_walls(struct doctor *d)
                    "carry the messages: one node that listens is needed");
 }
 
+/* Of the addresses that phx_explain tells of a node: how many there are, and how many of them are walled. */
+static int doctor_addresses(const char *text, int *walled)
+{
+    static const char key[] = "address: ";
+    char host[256], port[8], address[PHX_ADDRESS_TEXT];
+    struct addrinfo hints, *list;
+    const char *line;
+    int count = 0;
+
+    memset(&hints, 0, sizeof hints);
+    hints.ai_flags = AI_NUMERICHOST;
+    hints.ai_socktype = SOCK_STREAM;
+    for (line = text; line != NULL; line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, key, sizeof key - 1) != 0)
+            continue;
+        line += sizeof key - 1;
+        (void)snprintf(address, sizeof address, "%.*s", (int)strcspn(line, ",\n"), line);
+        count++;
+        if (!doctor_split(address, host, port) || getaddrinfo(host, port, &hints, &list) != 0)
+            continue;
+        *walled += tool_is_walled(list->ai_addr);
+        freeaddrinfo(list);
+    }
+    return count;
+}
+
+/* One that relays lead to: could either side dial the other at all? */
+static void doctor_relayed(struct doctor *d, const struct phx_node *n, const char *text)
+{
+    char label[PHX_LABEL];
+    int walled = 0, count = doctor_addresses(text, &walled);
+
+    if (count > walled)
+        return; /* it could be dialled: this command does not try */
+    doctor_put(d, "note", tool_node_text(n, label),
+               count == 0 ? "is reached through relays: it listens nowhere, so nobody can dial it"
+               : tool_is_public()
+                   ? "is reached through relays: it is behind a NAT, at private addresses of another network"
+                   : "is reached through relays: NAT on both sides, both at private addresses");
+    doctor_put(d, "cure", label,
+               "Messages go on as long as a relay lives. For a direct link one side must be dialled: forward "
+               "a port, which the node there tells others (phx_advertise).");
+}
+
 /* Who cannot be reached, or not directly, and what is known of that. */
 static void doctor_node(struct doctor *d, const struct phx_node *n)
 {
@@ -310,6 +382,11 @@ static void doctor_node(struct doctor *d, const struct phx_node *n)
     if (text == NULL)
         return;
     (void)phx_explain(d->t->p, &n->id, text, (size_t)size + 1);
+    if (n->state <= PHX_NODE_SUSPECT) {
+        doctor_relayed(d, n, text);
+        free(text);
+        return;
+    }
     doctor_put(d, n->state == PHX_NODE_LEFT ? "note" : "bad", tool_node_text(n, label),
                tool_state_text(n->state));
     for (line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -330,7 +407,7 @@ static void doctor_nodes(struct doctor *d)
     for (i = 0; i < n; i++) {
         good += nodes[i].state <= PHX_NODE_SUSPECT && nodes[i].hops != 0;
         relayed += nodes[i].hops > 1;
-        if (nodes[i].state > PHX_NODE_SUSPECT)
+        if (nodes[i].state > PHX_NODE_SUSPECT || nodes[i].hops > 1)
             doctor_node(d, &nodes[i]);
     }
     free(nodes);

@@ -62,6 +62,17 @@ char *map_dump(struct tool *t, int format)
     return text;
 }
 
+/* Those that left are told as events: in a picture they would pile up, one for each phx that looked. */
+static size_t map_present(struct phx_node *nodes, size_t count)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < count; i++)
+        if (nodes[i].state != PHX_NODE_LEFT)
+            nodes[n++] = nodes[i];
+    return n;
+}
+
 int map_look(struct tool *t, struct map *m)
 {
     char *dot = map_dump(t, PHX_DUMP_DOT);
@@ -70,6 +81,8 @@ int map_look(struct tool *t, struct map *m)
     free(m->nodes);
     m->edges_count = 0;
     m->count = tool_nodes(t, &m->nodes);
+    if (m->nodes != NULL)
+        m->count = map_present(m->nodes, m->count);
     err = dot == NULL || m->nodes == NULL ? PHX_ENOMEM : map_read_edges(m, dot);
     free(dot);
     return err;
@@ -98,55 +111,79 @@ static double map_root(double v)
     return r;
 }
 
-static void map_push(struct map_place *a, struct map_place *b, double force)
+/* a is pushed away from b with this force for each unit of distance, and b from a. */
+static void map_push(struct map_place *a, struct map_place *b, double x, double y, double force)
 {
-    double x = a->x - b->x, y = a->y - b->y, d = map_root(x * x + y * y + 0.01);
-
-    a->dx += x / d * force / d;
-    a->dy += y / d * force / d;
-    b->dx -= x / d * force / d;
-    b->dy -= y / d * force / d;
+    a->dx += x * force;
+    a->dy += y * force;
+    b->dx -= x * force;
+    b->dy -= y * force;
 }
 
-static void map_pull(struct map_place *a, struct map_place *b, double length)
+static void map_pass(const struct map *m, struct map_place *at, double most)
 {
-    double x = a->x - b->x, y = a->y - b->y, d = map_root(x * x + y * y + 0.01), f = d / length / 2;
+    double x, y, d;
+    size_t i, j;
 
-    a->dx -= x * f / d * length;
-    a->dy -= y * f / d * length;
-    b->dx += x * f / d * length;
-    b->dy += y * f / d * length;
+    for (i = 0; i < m->count; i++) {
+        at[i].dx = -at[i].x;
+        at[i].dy = -at[i].y;
+    }
+    for (i = 0; i < m->count; i++)
+        for (j = i + 1; j < m->count; j++) {
+            x = at[i].x - at[j].x;
+            y = at[i].y - at[j].y;
+            map_push(&at[i], &at[j], x, y, 1 / (x * x + y * y + 0.01));
+        }
+    for (i = 0; i < m->edges_count; i++) {
+        x = at[m->edges[i].a].x - at[m->edges[i].b].x;
+        y = at[m->edges[i].a].y - at[m->edges[i].b].y;
+        map_push(&at[m->edges[i].a], &at[m->edges[i].b], x, y, -map_root(x * x + y * y));
+    }
+    for (i = 0; i < m->count; i++) {
+        d = map_root(at[i].dx * at[i].dx + at[i].dy * at[i].dy + 1e-6);
+        at[i].x += at[i].dx / d * (d / 4 < most ? d / 4 : most);
+        at[i].y += at[i].dy / d * (d / 4 < most ? d / 4 : most);
+    }
 }
 
-/* Nodes push each other off, links pull (Fruchterman and Reingold 1991), with smaller and smaller steps. */
+/* Spreads what was laid out over a picture of this size. */
+static void map_fit(const struct map *m, struct map_place *at, double width, double height)
+{
+    double x0 = at->x, x1 = at->x, y0 = at->y, y1 = at->y, sx, sy, s;
+    size_t i;
+
+    for (i = 1; i < m->count; i++) {
+        x0 = at[i].x < x0 ? at[i].x : x0;
+        x1 = at[i].x > x1 ? at[i].x : x1;
+        y0 = at[i].y < y0 ? at[i].y : y0;
+        y1 = at[i].y > y1 ? at[i].y : y1;
+    }
+    sx = (width - 120) / (x1 > x0 ? x1 - x0 : 1);
+    sy = (height - 80) / (y1 > y0 ? y1 - y0 : 1);
+    s = sx < sy ? sx : sy;
+    for (i = 0; i < m->count; i++) {
+        at[i].x = width / 2 + (at[i].x - (x0 + x1) / 2) * s;
+        at[i].y = height / 2 - 10 + (at[i].y - (y0 + y1) / 2) * s;
+    }
+}
+
+/* Nodes push each other off, links pull (Fruchterman and Reingold 1991), and so does the middle, else those
+ * without a link would fly off; with smaller and smaller steps. */
 static void map_layout(const struct map *m, struct map_place *at, double width, double height)
 {
-    double length = map_root(width * height / (double)(m->count + 1)) * 0.75, most, d;
-    size_t pass, i, j;
     unsigned long seed = 1;
+    size_t pass, i;
 
     for (i = 0; i < m->count; i++) {
         seed = seed * 1103515245u + 12345u;
-        at[i].x = width * (double)(seed >> 8 & 1023) / 1023;
+        at[i].x = (double)(seed >> 8 & 1023) / 256 - 2;
         seed = seed * 1103515245u + 12345u;
-        at[i].y = height * (double)(seed >> 8 & 1023) / 1023;
+        at[i].y = (double)(seed >> 8 & 1023) / 256 - 2;
     }
-    for (pass = 0; pass < MAP_PASSES; pass++) {
-        for (i = 0; i < m->count; i++)
-            for (j = i + 1; j < m->count; j++)
-                map_push(&at[i], &at[j], length * length);
-        for (i = 0; i < m->edges_count; i++)
-            map_pull(&at[m->edges[i].a], &at[m->edges[i].b], length);
-        most = width / 10 * (1 - (double)pass / MAP_PASSES);
-        for (i = 0; i < m->count; i++) {
-            d = map_root(at[i].dx * at[i].dx + at[i].dy * at[i].dy + 0.01);
-            at[i].x += at[i].dx / d * (d < most ? d : most);
-            at[i].y += at[i].dy / d * (d < most ? d : most);
-            at[i].x = at[i].x < 40 ? 40 : at[i].x > width - 40 ? width - 40 : at[i].x;
-            at[i].y = at[i].y < 30 ? 30 : at[i].y > height - 30 ? height - 30 : at[i].y;
-            at[i].dx = at[i].dy = 0;
-        }
-    }
+    for (pass = 0; pass < MAP_PASSES; pass++)
+        map_pass(m, at, 0.5 * (1 - (double)pass / MAP_PASSES));
+    map_fit(m, at, width, height);
 }
 
 static void map_xml(FILE *to, const char *s)

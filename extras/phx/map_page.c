@@ -8,15 +8,16 @@ static const char *const page_head[] = {
     ":root{color-scheme:light dark;--ink:#123;--soft:#8aa;--page:#fff;--line:#ccd}",
     "@media(prefers-color-scheme:dark){:root{--ink:#dee;--soft:#899;--page:#111820;--line:#334}}",
     "body{margin:0;font:14px system-ui,sans-serif;color:var(--ink);background:var(--page);display:flex;",
-    "height:100vh}svg{flex:1;min-width:0}aside{width:21em;overflow:auto;padding:0 1em;border-left:1px solid "
+    "height:100vh}svg{flex:1;min-width:0}aside{width:25em;overflow:auto;padding:0 1em;border-left:1px solid "
     "var(--line)}",
     "h1{font-size:1.1em}table{border-collapse:collapse;width:100%}td{padding:.15em .4em .15em "
     "0;vertical-align:top}",
     "tr{border-top:1px solid "
     "var(--line)}.ok{color:#2a7}.suspect{color:#e90}.unreachable{color:#a4c}.failed{color:#d33}",
     ".left{color:var(--soft)}circle.ok{fill:#2a7}circle.suspect{fill:#e90}circle.unreachable{fill:#a4c}",
-    "circle.failed{fill:#d33}circle.left{fill:var(--soft)}line{stroke:var(--line)}line.own{stroke:#48c}",
-    "line.via{stroke:#e90;stroke-dasharray:4 3}text{fill:var(--ink);font-size:12px;text-anchor:middle}",
+    "circle.failed{fill:#d33}line{stroke:var(--line)}line.own{stroke:#48c;stroke-width:2}",
+    "line.via{stroke:#e90;stroke-dasharray:4 3}text{fill:var(--ink);font-size:12px;text-anchor:middle;",
+    "paint-order:stroke;stroke:var(--page);stroke-width:3px}td:first-child{white-space:nowrap}",
     "#stale{color:#d33}</style></head><body><svg id=\"s\"></svg><aside><h1>Phoenix <span "
     "id=\"n\"></span></h1>",
     "<p id=\"stale\"></p><table id=\"t\"></table><h1>Lately</h1><table id=\"e\"></table>",
@@ -33,20 +34,18 @@ static const char *const page_tail[] = {
     "d=document.createElement('td');",
     "d.textContent=t;if(k)d.className=k;r.append(d)}return r}",
     "function ago(ms){return ms<1e3?ms+' ms':ms<12e4?Math.round(ms/1e3)+' s':Math.round(ms/6e4)+' min'}",
-    "function layout(d,w,h){const n=d.nodes,k=.75*Math.sqrt(w*h/(n.length+1));n.forEach((v,i)=>{let "
-    "p=at.get(v.id);",
-    "if(!p){const "
-    "a=i*2.4;p={x:w/2+k*Math.sqrt(i)*Math.cos(a)/2,y:h/2+k*Math.sqrt(i)*Math.sin(a)/2};at.set(v.id,p);",
-    "hot=120}v.p=p});for(;hot>0;hot--){n.forEach(v=>v.p.dx=v.p.dy=0);for(let i=0;i<n.length;i++)",
-    "for(let j=i+1;j<n.length;j++){const a=n[i].p,b=n[j].p,x=a.x-b.x,y=a.y-b.y,q=k*k/(x*x+y*y+.1);",
-    "a.dx+=x*q;a.dy+=y*q;b.dx-=x*q;b.dy-=y*q}for(const[i,j]of d.links){const "
-    "a=n[i].p,b=n[j].p,x=a.x-b.x,y=a.y-b.y,",
-    "q=Math.hypot(x,y)/k/2;a.dx-=x*q;a.dy-=y*q;b.dx+=x*q;b.dy+=y*q}const m=w/10*hot/120;for(const v of "
-    "n){const p=v.p,",
-    "l=Math.hypot(p.dx,p.dy)||1,s=Math.min(l,m)/l;p.x=Math.max(40,Math.min(w-40,p.x+p.dx*s));",
-    "p.y=Math.max(25,Math.min(h-35,p.y+p.dy*s))}}}let hot=0;",
-    "function draw(d){const "
-    "w=svg.clientWidth||800,h=svg.clientHeight||600;layout(d,w,h);svg.replaceChildren();",
+    "function layout(d){const n=d.nodes;n.forEach((v,i)=>{let p=at.get(v.id);if(!p){const a=i*2.4,",
+    "r=Math.sqrt(i+1);p={x:r*Math.cos(a),y:r*Math.sin(a)};at.set(v.id,p);hot=150}v.p=p});",
+    "for(;hot>0;hot--){for(const v of n){v.p.dx=-v.p.x;v.p.dy=-v.p.y}for(let i=0;i<n.length;i++)",
+    "for(let j=i+1;j<n.length;j++){const a=n[i].p,b=n[j].p,x=a.x-b.x,y=a.y-b.y,q=1/(x*x+y*y+.01);",
+    "a.dx+=x*q;a.dy+=y*q;b.dx-=x*q;b.dy-=y*q}for(const[i,j]of d.links){const a=n[i].p,b=n[j].p,",
+    "x=a.x-b.x,y=a.y-b.y,q=Math.hypot(x,y);a.dx-=x*q;a.dy-=y*q;b.dx+=x*q;b.dy+=y*q}",
+    "for(const{p}of n){const l=Math.hypot(p.dx,p.dy)||1,s=Math.min(l/4,hot/300)/l;p.x+=p.dx*s;p.y+=p.dy*s}}}",
+    "function fit(d,w,h){const xs=d.nodes.map(v=>v.p.x),ys=d.nodes.map(v=>v.p.y),x=Math.min(...xs),",
+    "y=Math.min(...ys),W=Math.max(...xs)-x||1,H=Math.max(...ys)-y||1,s=Math.min((w-160)/W,(h-120)/H);",
+    "for(const v of d.nodes)v.p={x:w/2+(v.p.x-x-W/2)*s,y:h/2-10+(v.p.y-y-H/2)*s}}let hot=0;",
+    "function draw(d){const w=svg.clientWidth||800,h=svg.clientHeight||600;layout(d);fit(d,w,h);",
+    "svg.replaceChildren();",
     "const by=new Map(d.nodes.map(v=>[v.id,v]));for(const[i,j,own]of "
     "d.links)svg.append(line(d.nodes[i],d.nodes[j],",
     "own?'own':''));for(const v of d.nodes)if(v.via&&by.has(v.via))svg.append(line(v,by.get(v.via),'via'));",

@@ -79,6 +79,10 @@ void tool_end(struct tool *t);
  * texts compare as their times do. -1: there is none in it. */
 #define TOOL_DATE 24
 int tool_certificate(const char *path, char from[TOOL_DATE], char until[TOOL_DATE]);
+/* Is it a private address of a network that this machine is not in? Has this machine a public address? */
+struct sockaddr;
+int tool_is_walled(const struct sockaddr *to);
+int tool_is_public(void);
 /* Leaves in good order, a drain of so many seconds. */
 void tool_leave(struct tool *t, double seconds);
 

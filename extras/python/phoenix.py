@@ -108,7 +108,8 @@ class _Config(c.Structure):
                 ("on_message", _on_message), ("on_begin", _P), ("on_abandon", _P), ("on_done", _on_done),
                 ("on_member", _on_member), ("on_writable", _on_writable), ("on_node", _on_node),
                 ("on_broken", _on_broken), ("on_conflict", _on_conflict), ("on_handed", _P), ("on_trace", _P),
-                ("on_log", _on_log), ("dial", _P), ("log_level", c.c_int), ("alloc", _P), ("os", _P)]
+                ("on_log", _on_log), ("dial", _P), ("log_level", c.c_int), ("alloc", _P), ("os", _P),
+                ("record", _P)]
 
 
 class Error(Exception):
