@@ -379,7 +379,11 @@ const struct story detect_stories[] = {
     { "false_alarms", "hosts stall, links flap, messages are late", 100, 8, 200, false_alarms, NULL },
     { "computing", "a host computes for a minute, announced and not", 8, 3, 64, computing, NULL },
     { "too_large", "a message that its receiver's memory can never hold", 3, 2, 16, tell_too_large, NULL },
+    { "key_late", "a node is refused for its key, and given the right one", 2, 2, 2, tell_key_late, NULL },
+    { "joiner_computes", "a node computes for 10 s from its first on_node", 8, 3, 64, tell_joiner_computes,
+      NULL },
     { "slow", "a host takes 1 ms for each of more messages than it can take", 13, 2, 64, tell_slow, NULL },
     { "slow_fast", "the same with 0.3 ms and the fast preset", 5, 2, 64, tell_slow_fast, NULL },
+    { "slow_node", "the same with on_node, when half of all nodes die", 40, 4, 64, tell_slow_node, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

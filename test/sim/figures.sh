@@ -3,7 +3,8 @@
 #
 # usage: test/sim/figures.sh PROGRAM PAPER   (the simulator, and the one with the papers' rules: run.sh)
 # NODES="8 16 32" does with those sizes. Writes TSV into build/figures, and SVG and PNG if there is a
-# gnuplot. All numbers are of virtual time and exact: the same on every machine.
+# gnuplot. All numbers are of virtual time and exact, the same on every machine, but for those of the launcher
+# and the MPI, which are times of this one.
 set -eu
 export LC_ALL=C
 sim=$1
@@ -59,6 +60,10 @@ rm -f "$dir/said" "$dir/said.err"
 # ---- The launcher's -----------------------------------------------------------------------------
 
 sh test/bench/launch_figures.sh "$sim"
+
+# ---- The MPI's --------------------------------------------------------------------------------
+
+sh test/bench/mpi_figures.sh
 
 # ---- Pictures ---------------------------------------------------------------------------------
 

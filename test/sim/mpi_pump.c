@@ -8,7 +8,6 @@
 #include "engine.h"
 #include "mpi.h"
 #include "pump.h"
-#include "request.h"
 
 #define PUMP_TURN_US 10u
 
@@ -59,23 +58,6 @@ int ftm_pump_for(struct ftm *e, uint64_t most_us, int (*met)(void *arg), void *a
     }
     ftm_pump_flush(e);
     return 0;
-}
-
-int ftm_pump_until(struct ftm *e, int (*met)(void *arg), void *arg)
-{
-    return ftm_pump_for(e, UINT64_MAX, met, arg);
-}
-
-static int pump_is_done(void *arg)
-{
-    const struct ftm_request *r = arg;
-
-    return r->done;
-}
-
-int ftm_pump_request(struct ftm *e, struct ftm_request *r)
-{
-    return ftm_pump_until(e, pump_is_done, r);
 }
 
 void ftm_pump_started(struct ftm *e, uint64_t bytes)

@@ -122,6 +122,45 @@ static void slow_tell(struct sim *s, int preset, uint64_t cost_us, const char *w
     figure(s, "suspicions", (double)slow.suspected);
 }
 
+static void slow_node(phx *p, const struct phx_node *node, void *user)
+{
+    struct sim_node *n = user;
+
+    slow_state(p, node, user);
+    if (n->host == 0)
+        world_spend(slow.s->w, 0, slow.cost_us);
+}
+
+/* Host 0 takes 100 ms for each on_node, and half of the others lose their power at once: all of them have
+ * failed at the same deadlines. */
+void tell_slow_node(struct sim *s)
+{
+    uint32_t n = s->o.nodes, i, wrong = 0;
+    struct phx_node all[SLOW_NODES];
+
+    memset(&slow, 0, sizeof slow);
+    slow.s = s;
+    s->cfg.on_node = slow_node;
+    add(s, n, 0, 0);
+    join_all(s, 0);
+    start_all(s);
+    wait_until(s, all_linked, MINUTE);
+    run_for(s, MINUTE);
+    slow.cost_us = 100 * MS;
+    for (i = n / 2; i < n; i++)
+        power_off(s, i);
+    run_for(s, MINUTE);
+    if (s->w->failed)
+        return;
+    for (i = (uint32_t)phx_nodes(s->nodes[0].p, all, SLOW_NODES); i > 0; i--)
+        wrong += all[i - 1].state != PHX_NODE_OK;
+    bar(s, "slow on_node, nodes that died and are not known to, or the reverse",
+        wrong > n - n / 2 ? wrong - (n - n / 2) : n - n / 2 - wrong, 0);
+    bar(s, "slow on_node, times one was taken for dead", (double)slow.failed - (n - n / 2) * (n / 2), 0);
+    bar(s, "slow on_node, callbacks of the longest step, us", (double)s->w->hosts[0].spent_most,
+        (double)(s->cfg.detector.interval_us / 10 + slow.cost_us));
+}
+
 void tell_slow(struct sim *s)
 {
     slow_tell(s, PHX_PRESET_DEFAULT, 1000, "slow callbacks");

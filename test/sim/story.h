@@ -49,9 +49,14 @@ void tell_full_accepts(struct sim *s);
 /* Told in deaths.c. */
 void tell_deaths(struct sim *s);
 
+/* Told in late.c. */
+void tell_key_late(struct sim *s);
+void tell_joiner_computes(struct sim *s);
+
 /* Told in slow.c. */
 void tell_slow(struct sim *s);
 void tell_slow_fast(struct sim *s);
+void tell_slow_node(struct sim *s);
 
 /* Told in starved.c. */
 void tell_words_1(struct sim *s);
