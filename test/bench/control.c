@@ -1,9 +1,13 @@
-/* control.c - how much of a processor one member can take by control frames, at a node that knows 20,000. */
+/* control.c - how much of a processor one member can take by control frames, at a node that knows 20,000; and
+ * how long it takes to cancel 100,000 messages. */
 
 /* Each kind of frame is said many times on one link; a step follows each, so that what the frame brings about
  * is counted, too. Its cost in microseconds and its charge in units give the processors that the rate of all
  * links together (link.c: 50,000 units a second) permits to it; what changes names is charged to its link
- * alone, at 20,000 units. Bar: 0.1. */
+ * alone, at 20,000 units. Bar: 0.1.
+ *
+ * A unit stands for 256 entries of tables looked at. How many are looked at for each that is charged, and
+ * the bytes that go out, are exact. Bar: 2. */
 #include "test.h"
 
 #include "../../phoenix.c"
@@ -48,13 +52,19 @@ static void put(const struct known *k, int kind, uint32_t i)
     }
 }
 
-/* Processors, at the rate that is permitted. */
-static double measure(struct known *k, struct phx__link *l, int kind, uint32_t count)
+struct cost {
+    double processors; /* at the rate that is permitted */
+    double looks;      /* in units, for each that is charged */
+};
+
+static struct cost measure(struct known *k, struct phx__link *l, int kind, uint32_t count)
 {
     static const char *const name[] = { "BEAT", "BEAT, SHRUNK", "SUMMARY", "SUMMARY, REPLY",
                                         "HAND", "UPDATE, names", "REQUEST", "SUSPECT" };
+    struct phx_stats then = known_stats(k), now;
     uint64_t units = 0, before;
-    double us, cores;
+    struct cost cost;
+    double us;
     clock_t start = clock();
     uint32_t i;
 
@@ -71,16 +81,50 @@ static double measure(struct known *k, struct phx__link *l, int kind, uint32_t c
         phx_step(k->p, k->now, NULL, 0);
     }
     us = (double)(clock() - start) * 1e6 / CLOCKS_PER_SEC / count;
-    cores = us / ((double)units / count) * (kind == 4 || kind == 5 ? LINK_UNITS : UNITS) / 1e6;
-    printf("# %s: %.2f us and %.1f units each, %.3f processors\n", name[kind], us, (double)units / count,
-           cores);
-    return cores;
+    now = known_stats(k);
+    cost.processors = us / ((double)units / count) * (kind == 4 || kind == 5 ? LINK_UNITS : UNITS) / 1e6;
+    cost.looks = (double)(now.looks - then.looks) / 256 / (double)units;
+    printf("# %s: %.2f us and %.1f units each, %.3f processors; %.1f looks, %.3f units of them for each"
+           " charged, %.0f bytes out\n", name[kind], us, (double)units / count, cost.processors,
+           (double)(now.looks - then.looks) / count, cost.looks,
+           (double)(now.bytes_out - then.bytes_out) / count);
+    return cost;
+}
+
+static void cancel_all(void)
+{
+    const uint64_t tokens = 100000;
+    struct phx_config cfg;
+    struct phx_outgoing o;
+    uint64_t i, gone = 0;
+    clock_t start;
+    double took;
+    phx *p;
+
+    phx_config_init(&cfg);
+    cfg.hold_bytes = (size_t)1 << 30;
+    memset(&o, 0, sizeof o);
+    o.to = 7; /* nobody's */
+    if (phx_new(&p, &cfg, 0) != 0)
+        return;
+    for (i = 1; i <= tokens; i++) {
+        o.token = i;
+        (void)phx_sendv(p, &o);
+    }
+    start = clock();
+    for (i = 1; i <= tokens; i++)
+        gone += phx_cancel(p, i) == 0;
+    took = (double)(clock() - start) / CLOCKS_PER_SEC;
+    printf("bar\tcancel_100000_tokens_s\t%.3f\t0.1\t%s\n", took,
+           took <= 0.1 && gone == tokens ? "ok" : "short");
+    phx_free(p);
 }
 
 int main(void)
 {
     struct phx__link *l, *other;
-    double cores, most = 0;
+    double most = 0, looks = 0;
+    struct cost cost;
     struct known k;
     uint32_t i;
     int kind;
@@ -96,9 +140,12 @@ int main(void)
     k.takes = SIZE_MAX;
     known_steps(&k, 5);
     for (kind = 0; kind < 8; kind++) {
-        cores = measure(&k, l, kind, kind == 0 || kind == 3 || kind > 5 ? 20000 : 200);
-        most = cores > most ? cores : most;
+        cost = measure(&k, l, kind, kind == 0 || kind == 3 || kind > 5 ? 20000 : 200);
+        most = cost.processors > most ? cost.processors : most;
+        looks = cost.looks > looks ? cost.looks : looks;
     }
+    printf("bar\tcontrol_20000_looks_per_unit\t%.3f\t2\t%s\n", looks, looks <= 2 ? "ok" : "short");
     printf("bar\tcontrol_20000_processors\t%.3f\t0.1\t%s\n", most, most <= 0.1 ? "ok" : "short");
+    cancel_all();
     return 0;
 }

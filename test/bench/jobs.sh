@@ -146,7 +146,8 @@ if command -v taskset > /dev/null 2>&1; then
     prefix=
 fi
 
-printf 'starved\tphx\t%s\n' "$out/starved 50 60"
+if [ -n "${QUICK-}" ]; then cycles='10 25'; else cycles='50 60'; fi
+printf 'starved\tphx\t%s\n' "$out/starved $cycles"
 printf 'costs\tphx\t%s\n' "$out/costs" # what the simulator charges for
 nodes=${NODES:-16 50 100 200 400}
 [ -z "${QUICK-}" ] || nodes=${NODES:-16}

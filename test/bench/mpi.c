@@ -3,6 +3,7 @@
 /* usage: mpi PATTERN BYTES [MS]
  *
  *      latency     half of there and back, two ranks
+ *      reply       the same where each works for some tenths of a microsecond before it answers
  *      rate        a message of 64 that are under way at once, two ranks
  *      stream      a message of 8 that are under way at once, two ranks
  *      barrier bcast allreduce alltoall    one call, all ranks
@@ -51,7 +52,16 @@ static double tcp_bytes(void)
 }
 #endif
 
-static void latency(void)
+/* Some tenths of a microsecond. */
+static void work(int loops)
+{
+    volatile int left = loops;
+
+    while (left > 0)
+        left--;
+}
+
+static void latency(int loops)
 {
     int peer = 1 - rank;
 
@@ -59,6 +69,7 @@ static void latency(void)
     if (rank == 0)
         MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
     MPI_Recv(in, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    work(loops);
     if (rank == 1)
         MPI_Send(out, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
 }
@@ -84,8 +95,8 @@ static void window(int n)
 /* One round; returns how many of what is counted were in it. */
 static int once(const char *pattern)
 {
-    if (strcmp(pattern, "latency") == 0) {
-        latency();
+    if (strcmp(pattern, "latency") == 0 || strcmp(pattern, "reply") == 0) {
+        latency(pattern[0] == 'r' ? 1000 : 0);
         return 2;
     }
     if (strcmp(pattern, "rate") == 0 || strcmp(pattern, "stream") == 0) {

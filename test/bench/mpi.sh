@@ -11,22 +11,42 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/../.."
 out=build/bench/mpi
-mkdir -p "$out"
 rounds=${ROUNDS:-5} ms=${MS:-300}
 [ -z "${QUICK-}" ] || rounds=1 ms=50
 
-make -s ftmpi
-build/ftmpi/ftmpicc -O2 -o "$out/ours" test/bench/mpi.c
-${CC:-cc} -std=c99 -O2 -o "$out/time" test/bench/launch_time.c
-peers=
-for peer in mpich openmpi; do
-    if command -v mpicc.$peer > /dev/null && command -v mpiexec.$peer > /dev/null; then
-        mpicc.$peer -O2 -w -o "$out/$peer" test/bench/mpi.c # gcc and MPICH's header quarrel about ..._IGNORE
-        peers="$peers $peer"
-    else
-        echo "# skipped: beside $peer (Debian: mpich libmpich-dev; openmpi-bin libopenmpi-dev)"
-    fi
+. test/bench/mpi_with.inc
+
+# Latency around the eager limit, with FTMPI_EAGER below it, at it and above it: medians of the rounds, in
+# turn.
+: > "$out/eager"
+round=0
+while [ "$round" -lt "$rounds" ]; do
+    round=$((round + 1))
+    for bytes in 32768 49152 65536 98304 131072 262144; do
+        for limit in 32768 65536 131072; do
+            FTMPI_EAGER=$limit
+            export FTMPI_EAGER
+            launch ours tcp 2 latency $bytes "$ms"
+            unset FTMPI_EAGER
+            figure "$bytes $limit" ours tcp latency >> "$out/eager"
+        done
+    done
 done
+sort -k 1,1n -k 2,2n -k 4,4n "$out/eager" | awk '
+    function said() {
+        us[bytes, limit] = n ? sprintf("%.2f", v[int((n + 1) / 2)]) : "-"
+        n = 0
+    }
+    BEGIN { print "#\tmpi_eager bytes\tus, limit 32 KiB\tlimit 64 KiB\tlimit 128 KiB" }
+    $1 != bytes || $2 != limit { if (bytes) said(); bytes = $1; limit = $2 }
+    $1 != row[rows] { row[++rows] = $1 }
+    $4 != "-" { v[++n] = $4 }
+    END {
+        said()
+        for (i = 1; i <= rows; i++)
+            printf "#\tmpi_eager %d\t%s\t%s\t%s\n", row[i], us[row[i], 32768], us[row[i], 65536],
+                us[row[i], 131072]
+    }'
 [ -n "$peers" ] || exit 0
 
 # Name, ranks, way, pattern, bytes, the most of our time / theirs, and of whom: any or mpich.
@@ -42,6 +62,7 @@ stream_1M_tcp 2 tcp stream 1048576 1.111 any
 stream_16M_tcp 2 tcp stream 16777216 1.111 any
 latency_8 2 host latency 8 2.0 mpich
 latency_1K 2 host latency 1024 1.5 mpich
+reply_8 2 host reply 8 1.5 mpich
 stream_64K 2 host stream 65536 1.25 mpich
 stream_1M 2 host stream 1048576 1.25 mpich
 rate_8 2 host rate 8 2.0 mpich
@@ -65,38 +86,6 @@ if [ -n "${QUICK-}" ]; then
     grep -E '^(latency_8|bcast_4K)_tcp |^init_16 ' "$out/jobs" > "$out/quick"
     mv "$out/quick" "$out/jobs"
 fi
-
-# How an MPI is told to use TCP: each build has words of its own and takes no notice of the others'.
-launch() { # who, way, ranks, arguments of the program
-    who=$1 way=$2 n=$3
-    shift 3
-    case $who.$way in
-    ours.tcp) set -- env FTMPI_TCP=1 build/ftmpi/ftmpirun -n "$n" "$out/ours" "$@" ;;
-    ours.*) set -- build/ftmpi/ftmpirun -n "$n" "$out/ours" "$@" ;;
-    mpich.tcp) set -- env UCX_TLS=tcp,self MPIR_CVAR_NOLOCAL=1 FI_PROVIDER=tcp mpiexec.mpich -n "$n" \
-        "$out/mpich" "$@" ;;
-    mpich.*) set -- mpiexec.mpich -n "$n" "$out/mpich" "$@" ;;
-    openmpi.tcp) set -- env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 \
-        OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo mpiexec.openmpi --oversubscribe -n "$n" \
-        "$out/openmpi" "$@" ;;
-    *) set -- env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe \
-        -n "$n" "$out/openmpi" "$@" ;;
-    esac
-    timeout 60 "$out/time" "$@" 2> "$out/err" < /dev/null > "$out/said" || true
-}
-
-# A line of results: job, who, figure or "-". The time of a whole run is in seconds on the last line.
-figure() { # job, who, way, pattern
-    awk -v OFS='\t' -v job="$1" -v who="$2" -v way="$3" -v pattern="$4" '
-        NF == 2 { one = $1; tcp = $2 }
-        NF == 3 { wall = $1; status = $3 }
-        END {
-            good = status == "0" && one != ""
-            if (way == "tcp" && pattern ~ /latency|rate|stream/ && tcp < 0.9)
-                good = 0
-            print job, who, !good ? "-" : pattern == "init" ? wall * 1e6 : one
-        }' "$out/said"
-}
 
 : > "$out/results"
 round=0
