@@ -66,6 +66,10 @@ sim: phoenix.c
 	@SCENARIO='$(SCENARIO)' SEED='$(SEED)' SEEDS='$(SEEDS)' NODES='$(NODES)' TRACE='$(TRACE)' \
 	    ROUTING='$(ROUTING)' EVERY='$(EVERY)' FULL='$(FULL)' ./test/sim/run.sh
 
+# A node again from what its cfg.record got: FILE=record, KEYS='files with its keys', V=1: each note. SANE=1, TLS=1.
+replay: phoenix.c
+	@SANE='$(SANE)' TLS='$(TLS)' ./test/sim/replay.sh $(if $(V),-v) $(FILE) $(KEYS)
+
 # The promised numbers at full size, as lines "bar NAME FIGURE LIMIT ok|short".
 bars: phoenix.c
 	@./test/sim/run.sh bars
@@ -110,10 +114,19 @@ fuzz: phoenix.c
 torture: phoenix.c
 	@./test/fuzz/run.sh torture
 
+# Which lines of src/ the unit tests reach, by room: ONLY='t_route t_names', V=1 names those that are not.
+coverage:
+	@ONLY='$(ONLY)' V='$(V)' ./test/coverage.sh
+
+# 32 real processes, half of them under sanitizers, that come, go, are killed and stopped: MINUTES=30 SEED=1.
+soak: phoenix.c
+	@MINUTES='$(MINUTES)' SEED='$(SEED)' ./test/soak/run.sh
+
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
 # RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
-	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' V='$(V)' ./test/lab/run.sh
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' LAB_SEND='$(SEND)' QUICK='$(QUICK)' \
+	    V='$(V)' ./test/lab/run.sh
 
 # Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1:
 # what takes about a minute.
@@ -129,4 +142,4 @@ clean:
 
 FORCE:
 .PHONY: all test check mutants demo launch demo_launch demo_mpi phx ftmpi sim bars figures bench curves cliffs \
-    bench_detect bench_serf models fuzz torture lab ports install clean FORCE
+    bench_detect bench_serf models fuzz torture coverage soak lab replay ports install clean FORCE

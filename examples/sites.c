@@ -458,6 +458,38 @@ static void end_all(struct driver *d)
 
 /* ---- The driver: tables and judgement ------------------------------------------------------ */
 
+/* A gateway and who is behind it. Gateways that are linked with both others meet on the right. */
+static void show_site(const struct driver *d, int g)
+{
+    int here[ACTORS], i, row, middle, joined = 1, count = 0;
+
+    for (i = 0; i < ACTORS; i++) {
+        if (cast[i].role != GATEWAY && cast[i].gateway == g && !is_gone(i) && d->at[i].link[g])
+            here[count++] = i;
+        joined &= cast[i].role != GATEWAY || i == g || d->at[g].link[i];
+    }
+    middle = count / 2;
+    for (row = 0; row < count || row == middle; row++) {
+        printf(row == middle ? "  site %d   " : "           ", cast[g].site);
+        printf("%-3s%s", row < count ? cast[here[row]].label : "", row < count ? "---+" : "");
+        if (row == middle)
+            printf("--- %s %s\n", cast[g].label, joined ? "===+" : "...");
+        else
+            printf("%11s\n", (g == G1 && row < middle) || (g == G3 && row > middle) ? "" : "|");
+    }
+    if (g != G3)
+        printf("%29s\n", "|");
+}
+
+static void show_map(const struct driver *d)
+{
+    int g;
+
+    printf("\nthe map, as all reported their links (--- within a site, === between gateways)\n");
+    for (g = G1; g <= G3; g++)
+        show_site(d, g);
+}
+
 static void show_links(const struct driver *d)
 {
     int i, k;
@@ -599,6 +631,7 @@ static int judge(const struct driver *d)
 
 static void show_all(const struct driver *d)
 {
+    show_map(d);
     show_links(d);
     show_hops(d);
     printf("\nroutes, followed from next hop to next hop\n");
@@ -650,6 +683,10 @@ static int drive(struct driver *d)
     int i, running = 1, good;
 
     d->start = d->now = phx_now_us();
+    printf("The walls: three sites, %d processes of this machine. Only the gateways G1, G2 and G3\n"
+           "listen, and everybody else knows the port of its own gateway alone: like machines behind\n"
+           "firewalls that let connections out, not in. (Real walls, as root: make lab.)\n\n",
+           ACTORS);
     diary(d, "%d queens, %d processes, 3 sites; the driver is pid %ld", d->n, ACTORS,
           (long)getpid());
     for (i = 0; i < ACTORS && !d->failed; i++)
@@ -672,6 +709,11 @@ static int drive(struct driver *d)
     good = judge(d) && running == 0;
     printf("sites: %s, %.2f s\n", good ? "all is right" : "FAILED",
            (double)(phx_now_us() - d->start) / 1e6);
+    if (good)
+        printf("\nNow yours: three commands, each in a terminal of its own (first: make phx)\n"
+               "  build/phx hub tcp://127.0.0.1:7000\n"
+               "  build/phx recv 7 --join tcp://127.0.0.1:7000\n"
+               "  echo hello | build/phx send 7 --join tcp://127.0.0.1:7000\n");
     return good ? 0 : 1;
 }
 

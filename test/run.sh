@@ -53,8 +53,11 @@ worker() { # takes the next job that nobody has until there is none; says the nu
         job=$((job + 1))
         [ -d "$work" ] && [ ! -e "$work/stop" ] || return
         mkdir "$work/locks/$job" 2> /dev/null || continue
-        (eval "${line#*|}") > "$work/locks/$job/log" 2>&1 < /dev/null
-        echo $? > "$work/locks/$job/status"
+        (
+            (eval "${line#*|}") > "$work/locks/$job/log" 2>&1 < /dev/null
+            echo $? > "$work/locks/$job/status"
+            times > "$work/locks/$job/times"
+        )
         echo "$job"
     done < "$work/queue"
 }
@@ -73,7 +76,7 @@ judge() { # name, status, counts, log, what else to say
         END {
             if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
-            else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab|mutants)/ && passed > 0)
+            else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab|mutants|fuzz)/ && passed > 0)
                 odd = "printed no plan"
             else if (status != 0 && !failed)
                 odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
@@ -97,6 +100,9 @@ report() { # job number: one line; the output too if it failed
     log=$work/locks/$1/log
     judge "$name" "$(cat "$work/locks/$1/status")" "$work/counts" "$log" " [$ended of $total]"
     bad=$?
+    # The second line of times is of the children: user and system, as 1m2.3s.
+    awk -F'[ms ]+' -v name="$name" 'NR == 2 { printf "%.1f\t%s\n", $1 * 60 + $2 + $3 * 60 + $4, name }' \
+        "$work/locks/$1/times" >> "$work/dear"
     if [ "$verbose" != 0 ]; then sed 's/^/    /' "$log"
     elif [ "$bad" -ne 0 ]; then
         # The beginning and the end of what is not well; V=1 shows all.
@@ -300,15 +306,17 @@ joined() {
         $cc $flags_tests $sanitize -Wno-unused-function -c build/split/joined.c -o build/split/joined.o
 }
 
+chooses() { # test: it says what phoenix.c is, by macros in front of it
+    case $1 in */t_near.c | */t_node_poll.c | */t_route_paper.c) ;; *) return 1 ;; esac
+}
+
 unit() { # split or joined, test
     exe=build/unit/$1/$(basename "$2" .c)
     rm -f "$exe"
     case $1 in
     joined)
         how= with=build/split/joined.o
-        case $2 in # these choose what phoenix.c is
-        */t_near.c | */t_node_poll.c | */t_route_paper.c) how='-DPHX_JOINED -Wno-unused-function' with= ;;
-        esac ;;
+        if chooses "$2"; then how='-DPHX_JOINED -Wno-unused-function' with=; fi ;;
     tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
     over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
     *) how= with=build/split/libphx.a ;;
@@ -516,7 +524,11 @@ stage 'symbols' "$jobs"
 for f in test/unit/t_*.c; do
     [ -e "$f" ] || continue
     add "unit $(basename "$f" .c) split" "unit split $f"
-    add "unit $(basename "$f" .c) joined" "unit joined $f"
+    # Of phoenix.c as it ships there are the tests of whole nodes, and those that choose what it is; the
+    # simulator and real processes run it, too. A room alone is the same there as in its own files.
+    if grep -q '"nodes.h"\|"raw.h"\|phx_new(' "$f" || chooses "$f"; then
+        add "unit $(basename "$f" .c) joined" "unit joined $f"
+    fi
 done
 if has_bearssl; then
     add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c'
@@ -542,7 +554,7 @@ if [ -s "$work/queue" ]; then
     at_once=$jobs
     [ -z "$check" ] || at_once=4
     mv "$work/units" "$work/queue"
-    stage 'unit tests, split and joined' "$at_once" # many of them wait most of the time
+    stage 'unit tests' "$at_once" # many of them wait most of the time
 elif [ -z "$only" ]; then
     echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/queue"
     stage 'unit tests' 1
@@ -611,13 +623,13 @@ for part in world routing detect delivery mpi lies campaign sane; do
 done
 if [ -s "$work/queue" ]; then
     mv "$work/queue" "$work/sims"
-    echo 'sim build|limit sh test/sim/run.sh build' >> "$work/queue"
+    echo 'sim build|seconds=400; limit sh test/sim/run.sh build' >> "$work/queue"
     stage 'the simulator' 1
     mv "$work/sims" "$work/queue"
     stage 'the simulated world' "$jobs"
 fi
 
-add 'fuzz' 'sh test/fuzz/run.sh replay'
+add 'fuzz' 'limit sh test/fuzz/run.sh replay'
 stage 'what fuzzers found' 1
 
 add 'cliffs' 'limit sh test/bench/cliffs/run.sh small'
@@ -638,7 +650,8 @@ add 'lab' lab
 stage 'the lab: real processes behind real walls' 1
 
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
-printf '\n# %s seconds\n' $(($(date +%s) - started))
+printf '\n# %s seconds; the dearest jobs, in seconds of processor:\n' $(($(date +%s) - started))
+sort -rn "$work/dear" | sed -n 's/^/#   /; 1,12p'
 awk '{ p += $1; f += $2; s += $3 }
     END {
         print p + 0 " passed, " f + 0 " failed" (s ? ", " s " skipped" : "")

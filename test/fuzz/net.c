@@ -139,6 +139,27 @@ void net_begin(struct net *n, uint64_t seed)
         n->nodes[i] = (struct net_node){ .host = i, .index = i, .net = n };
 }
 
+/* With RECORD=folder in the environment each life is recorded there: replay.sh runs it again. */
+static void net_record(const void *data, size_t size, void *user)
+{
+    struct net_node *n = user;
+
+    fuzz_must(fwrite(data, 1, size, n->record) == size, "a record is cut");
+}
+
+static void net_open_record(struct net_node *n, struct phx_config *c)
+{
+    const char *folder = getenv("RECORD");
+    static unsigned lives;
+    char path[4096];
+
+    if (folder == NULL)
+        return;
+    snprintf(path, sizeof path, "%s/%u", folder, ++lives);
+    fuzz_must((n->record = fopen(path, "wb")) != NULL, "%s", path);
+    c->record = net_record;
+}
+
 static void net_config(struct net_node *n, struct phx_config *c)
 {
     phx_config_init(c);
@@ -155,6 +176,7 @@ static void net_config(struct net_node *n, struct phx_config *c)
     c->on_trace = on_trace;
     c->on_log = on_log;
     c->user = n;
+    net_open_record(n, c);
     phx_detector_preset(&c->detector, PHX_PRESET_FAST);
     n->net->given[n->index] = n->net->w->hosts[n->host].os;
     if (n->net->os != NULL)
@@ -216,6 +238,9 @@ void net_crash(struct net *net, uint32_t i)
     world_crash(net->w, n->host);
     phx_free(n->p);
     n->p = NULL;
+    if (n->record != NULL)
+        fclose(n->record);
+    n->record = NULL;
     fuzz_must(net->w->hosts[n->host].mem_used == 0, "node %u leaks %zu bytes", i,
               net->w->hosts[n->host].mem_used);
 }

@@ -27,6 +27,7 @@ struct net_node {
     uint64_t tokens;           /* given out in this life */
     uint8_t outcome[TOKENS];   /* by token: how many */
     int closing;
+    FILE *record; /* NULL: it is not recorded */
 };
 
 struct net_flow { /* what a name's holders have seen of one sender's life */

@@ -421,4 +421,24 @@ scene_ft_sites() {
     pairs=8/8
 }
 
+# the MPI over three sites behind NAT: the Jacobi of examples/, each cell beside the serial run
+scene_ft_jacobi() {
+    local n=240
+    sites x y z
+    try env FTMPI_BUILD="$lab/ftmpi" extras/ftmpi/ftmpicc -O2 -o "$dir/jacobi" examples/jacobi.c -lm
+    "$tool" enter "${me}l" timeout 120 "$dir/phxrun" --ssh "$dir/ssh" -f "$dir/hosts" --ftmpi -n 12 \
+        sh -c 'ip -br address show scope global | sed "s/^/at /"; exec "$@"' sh "$dir/jacobi" $n \
+        > "$dir/out" 2> "$dir/err" < /dev/null &
+    wait $!
+    status=$?
+    is 'the Jacobi' 0
+    [ "$(grep '^at ' "$dir/out" | sort -u | wc -l)" -eq 6 ] || die "not on six hosts: $(cat "$dir/out")"
+    grep -q "^$n x $n cells, 4 x 3 processes, " "$dir/out" || die "not 12 ranks: $(tail -n 3 "$dir/out")"
+    grep -qx 'every cell has the bits of the serial run' "$dir/out" \
+        || die "no such end: $(tail -n 3 "$dir/out" "$dir/err")"
+    note "$(grep ' cells, ' "$dir/out")"
+    soon 15 nothing_of jacobi || die "left: $(pgrep -af "$dir/")"
+    pairs=12/12
+}
+
 nothing_of() { ! pgrep -f "$dir/$1" > /dev/null; } # program in this scene's folder

@@ -64,7 +64,7 @@ build() {
     if grep -q '^    int tls;' phoenix.h && [ -e /usr/include/bearssl.h ]; then flags=-DPHX_TLS; fi
     [ "$flags" = "$(cat "$LAB_BUILD/flags" 2> /dev/null)" ] || fresh=no
     for one in phoenix.c phoenix.h extras/ssh/ssh.[ch] extras/launch/*.[ch] extras/ftmpi/lib/arbiter.[ch] \
-        test/lab/*.[ch]; do
+        extras/phx/*.[ch] test/lab/*.[ch]; do
         [ "$LAB_BUILD/tool" -nt "$one" ] || fresh=no
     done
     [ -n "$fresh" ] || return 0
@@ -73,6 +73,8 @@ build() {
         && "${CC:-cc}" -std=c99 -O2 -g -I. -o "$LAB_BUILD/phxrun" phoenix.c \
             $(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c extras/ftmpi/lib/start.c \
             extras/ftmpi/lib/modes.c \
+        && "${CC:-cc}" -std=c99 -O2 -g -I. $flags -o "$LAB_BUILD/phx" extras/phx/*.c \
+            extras/ssh/ssh.c phoenix.c ${flags:+-lbearssl} \
         && "${CC:-cc}" -std=c99 -O1 -I. -o "$LAB_BUILD/pmi1" test/launch/pmi1_client.c \
         && "${CC:-cc}" -std=c99 -O2 -g -Wall -Wextra -o "$LAB_BUILD/tool" test/lab/tool.c \
         && echo "$flags" > "$LAB_BUILD/flags"

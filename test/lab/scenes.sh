@@ -660,6 +660,65 @@ scene_relay() {
     bar relay_to_socat "$ratio_socat" 0.5 0
 }
 
+# phx send of a file through a hub, behind two NATs, beside ssh -R and ssh -L to the hub and a plain copy
+scene_send() {
+    local bytes=${LAB_SEND:-${QUICK:+100000000}} round start ssh=() phx=()
+    bytes=${bytes:-1000000000}
+    two_sites
+    nat gx restricted x out
+    nat gy restricted y out
+    sshd h
+    chmod 600 "$dir/key"
+    head -c "$bytes" /dev/urandom > "$dir/in" || die "no room for $bytes bytes"
+    at h "$lab/phx" hub "tcp://$hub" --key "$dir/key" > "$dir/h.log" 2>&1 &
+    until_open a 198.51.100.9 7000
+    until_open a 198.51.100.9 22
+    at c "$tool" sink 6000 "$dir/copied" &
+    until_open c 127.0.0.1 6000
+    at c ssh -F "$dir/ssh_config" -N -R 127.0.0.1:6000:127.0.0.1:6000 root@198.51.100.9 > "$dir/c.log" 2>&1 &
+    until_open h 127.0.0.1 6000
+    at a ssh -F "$dir/ssh_config" -N -L 127.0.0.1:6002:127.0.0.1:6000 root@198.51.100.9 > "$dir/a.log" 2>&1 &
+    until_open a 127.0.0.1 6002
+    for round in 1 2 3; do
+        at c "$lab/phx" recv 9 --join "tcp://$hub" --key "$dir/key" > "$dir/sent" 2> "$dir/recv.log" &
+        start=$("$tool" now)
+        at a "$lab/phx" send 9 --join "tcp://$hub" --key "$dir/key" < "$dir/in" 2> "$dir/send.log" \
+            || die "phx send: $(cat "$dir/send.log")"
+        phx+=($(($("$tool" now) - start)))
+        wait $! || die "phx recv: $(cat "$dir/recv.log")"
+        cmp "$dir/in" "$dir/sent" || die 'phx: other bytes'
+        ssh+=("$(at a "$tool" pour 127.0.0.1 6002 0 < "$dir/in")")
+        cmp "$dir/in" "$dir/copied" || die 'ssh: other bytes'
+    done
+    note "microseconds for $bytes bytes: phx send ${phx[*]}; ssh ${ssh[*]}"
+    ratio_ssh=$(ratio "${ssh[*]}" "${phx[*]}")
+    bar send_to_ssh "$ratio_ssh" 1.5 0
+}
+
+# phx doctor behind a NAT: of a node behind another one, by its own address, by the NAT's, and through a hub
+scene_doctor() {
+    two_sites
+    nat gx restricted x out
+    nat gy restricted y out
+    for one in gx gy; do try ip -n "$me$one" route add default via 198.51.100.9; done
+    chmod 600 "$dir/key"
+    at h "$lab/phx" hub "tcp://$hub" --key "$dir/key" > "$dir/h.log" 2>&1 &
+    until_open a 198.51.100.9 7000
+    at c "$lab/phx" node 7 --label far --listen tcp://0.0.0.0:7000 --join "tcp://$hub" --key "$dir/key" \
+        > "$dir/c.log" 2>&1 &
+    try at a "$lab/phx" ping 7 --count 1 --join "tcp://$hub" --key "$dir/key"
+    diagnosed 1 'NAT on both sides: that is a private address' tcp://10.2.0.5:7000
+    diagnosed 1 'a port must be forwarded' tcp://198.51.100.2:7000
+    diagnosed 0 'far: is reached through relays: NAT on both sides' "tcp://$hub"
+}
+
+diagnosed() { # status, a part of what phx doctor says at a, the address that it is asked about
+    local status=0
+    said=$(at a "$lab/phx" doctor "$3" --key "$dir/key" 2>&1) || status=$?
+    [ "$status" = "$1" ] && grep -qF -e "$2" <<< "$said" || die "phx doctor $3: status $status: $said"
+    note "${said//$'\n'/ | }"
+}
+
 ratio() { # times of the other, times of ours: how many times as fast we are, by medians
     awk -v a="$1" -v b="$2" '
         function median(list,    n, v, i, j, t) {

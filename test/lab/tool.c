@@ -9,8 +9,10 @@
  *                                of the sockets; 1 if one does not say "ok", 2 if one says nothing
  *     tool flush                 makes this namespace's conntrack forget everything, as a NAT does that is
  *                                switched off and on; the packages of the lab have no conntrack(8)
- *     tool sink PORT             takes one TCP stream after the other and says the end of each back
- *     tool pour HOST PORT BYTES  sends a stream to a sink: prints the microseconds until it was told back
+ *     tool sink PORT [FILE]      takes one TCP stream after the other and says the end of each back; FILE has
+ *                                what came with the last one
+ *     tool pour HOST PORT BYTES  sends a stream to a sink: prints the microseconds until it was told back;
+ *                                BYTES 0: of what standard input has
  *     tool now                   microseconds on the clock of node.c's answers
  *     tool open HOST PORT        whether there is a TCP server: 0 or 1
  *
@@ -198,11 +200,11 @@ static int flush(void)
 
 /* ---- Streams ------------------------------------------------------------------------------------------ */
 
-static int sink(int port)
+static int sink(int port, const char *path)
 {
     static char data[CHUNK];
     struct sockaddr_in at;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd, one = 1;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd, file = -1, one = 1;
     ssize_t n;
 
     memset(&at, 0, sizeof at);
@@ -212,8 +214,12 @@ static int sink(int port)
     if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 8) != 0)
         return die("sink");
     while ((fd = accept(listener, NULL, NULL)) >= 0) {
+        if (path != NULL && (file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
+            return die(path);
         while ((n = read(fd, data, sizeof data)) > 0)
-            ;
+            if (file >= 0 && write(file, data, (size_t)n) != n)
+                return die(path);
+        close(file);
         if (n == 0 && write(fd, "e", 1) != 1)
             perror("tool: sink");
         close(fd);
@@ -249,6 +255,9 @@ static int pour(const char *host, int port, long long bytes)
         if (n <= 0)
             return die("pour: write");
     }
+    while (bytes == 0 && (n = read(0, data, sizeof data)) > 0)
+        if (write(fd, data, (size_t)n) != n)
+            return die("pour: write");
     if (shutdown(fd, SHUT_WR) != 0 || read(fd, data, 1) != 1)
         return die("pour: the sink did not say that it has all");
     printf("%lld\n", now_us() - start);
@@ -270,7 +279,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "now") == 0)
         return printf("%lld\n", now_us()) < 0;
     if (strcmp(what, "sink") == 0 && argc > 2)
-        return sink(atoi(argv[2]));
+        return sink(atoi(argv[2]), argv[3]);
     if (strcmp(what, "pour") == 0 && argc > 4)
         return pour(argv[2], atoi(argv[3]), atoll(argv[4]));
     if (strcmp(what, "open") == 0 && argc > 3)

@@ -53,7 +53,8 @@ hits() { # the sum of what was asked for equals that of what was there, or is mo
 same "$status $(hits)" '0 110 110' '-v: all keys are found at the own agent'
 run -v --start fork -n 10 $five --cache lazy "$work/pmi1" all
 set -- $(hits)
-[ "$status" -eq 0 ] && [ "${1:-0}" -ge 100 ] && [ "${2:-0}" -gt "$1" ]
+# Each of five agents gets each of ten keys once at least; more if two ranks do not ask at the same time.
+[ "$status" -eq 0 ] && [ "${1:-0}" -ge 50 ] && [ "${2:-0}" -gt "$1" ]
 ok $? '-v: with the lazy cache some climb'
 good 'PMI-1 above the push limit' 10 $five --push-limit 2000 "$work/pmi1" all 3 700
 good 'PMI-1 on one host' 8 --hosts a "$work/pmi1" all 2

@@ -57,7 +57,7 @@ start() { # begins a run and waits until its processes are at work
     [ -n "$pids" ]
 }
 
-echo "1..13"
+echo "1..16"
 begun=$(date +%s)
 TMPDIR=$dir timeout 60 ./examples/run_demo.sh >"$dir/out" 2>&1
 ok $? "demo: all is right"
@@ -69,6 +69,22 @@ said 'ok .* names live on'
 said 'ok .* were killed with kill -9'
 said 'ok .* others saw both fail'
 said 'ok .* frames were relayed'
+said 'Only the gateways G1, G2 and G3'
+said 'W5 .*---+--- G3 ===+'
+# The three commands that it ends with, at another port.
+sed -n 's,^  \(.*build/phx .*\),\1,p' "$dir/out" \
+    | sed "s,build/phx,$dir/phx,; s,:7000,:$((20000 + $$ % 20000))," > "$dir/three"
+${CC:-cc} -std=c99 -O0 -I. -o "$dir/phx" extras/phx/[a-z]*.c extras/ssh/ssh.c phoenix.c
+nth() { timeout 30 sh -c "exec $(sed -n "$1p" "$dir/three")" 2>> "$dir/three.log"; }
+nth 1 > /dev/null &
+hub=$!
+nth 2 > "$dir/got" &
+receiver=$!
+timeout 30 sh -c "$(sed -n 3p "$dir/three")" 2>> "$dir/three.log"
+wait $receiver
+kill $hub
+[ "$(wc -l < "$dir/three")" -eq 3 ] && [ "$(cat "$dir/got")" = hello ]
+ok $? "demo: the three commands that it ends with work"
 [ -z "$(find "$dir" -name 'phoenix.*' ! -path "$dir")" ]
 ok $? "demo: its temporary files are gone"
 

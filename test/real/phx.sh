@@ -213,15 +213,15 @@ has 1 'nobody receives' 'nobody receives'
 run send 16 --wait 1 < "$dir"
 has 1 'cannot read' 'input that cannot be read'
 mkfifo "$dir/held"
-start recv recv 17
+start late recv 17 # not a name that has an output already: appears might see that
 recv=$started
 (exec 3<> "$dir/held"; head -c 50000 "$dir/in" >&3; exec "$dir/phx" send 17 <&3 2> /dev/null 3>&-) &
 sender=$!
 pids="$pids $sender"
-appears . recv.out || kill "$recv"
+appears . late.out || kill "$recv"
 kill -9 "$sender"
 wait "$recv"
-[ $? = 1 ] && grep -q 'died\|left' "$dir/recv.err"
+[ $? = 1 ] && grep -q 'died\|left' "$dir/late.err"
 ok $? 'a sender that dies: status 1 at the receiver'
 (exec 3<> "$dir/held"; exec "$dir/phx" recv 18 > "$dir/got" 3>&-) &
 recv=$!
@@ -246,6 +246,15 @@ ok $? 'a map as SVG'
 run map --html "$dir/map.html"
 grep -q '"label":"lab-3"' "$dir/map.html" && ! grep -Eq 'src=|href=|://[^w]' "$dir/map.html"
 ok $? 'a page that needs nothing from outside'
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$chromium" ]; then
+    HOME=$dir timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --dump-dom "file://$dir/map.html" \
+        > "$dir/out" 2> "$dir/err"
+    grep -q '<text[^>]*>lab-3<' "$dir/out" && grep -q '<td class="ok">ok</td>' "$dir/out"
+    ok $? 'a browser draws that page'
+else
+    ok 0 'a browser draws that page # SKIP no chromium'
+fi
 start serve map --serve 0
 serve=$started
 appears '^http://127.0.0.1:' serve.out
@@ -302,6 +311,25 @@ if [ -n "$tls" ]; then
 else
     run doctor "tls${PHX_JOIN#tcp}"
     has 1 'build with -DPHX_TLS' 'doctor: TLS in a build without it'
+fi
+
+# In networks of their own, where the system lets users make them: one that is connected with nothing, and one
+# whose private address leads out to where nobody answers, as behind a NAT.
+alone() { # commands of a shell, words of phx
+    commands=$1
+    shift
+    timeout 30 unshare -rn sh -c "$commands"' "$@"' sh "$dir/phx" "$@" > "$dir/out" 2> "$dir/err"
+    status=$?
+}
+if unshare -rn sh -c 'ip link add wall0 type dummy' 2> /dev/null; then
+    alone : doctor tcp://192.0.2.1:7000
+    has 1 'There is no way to that network' 'doctor: no route'
+    alone 'ip link add wall0 type dummy && ip addr add 10.1.0.5/24 dev wall0 && ip link set wall0 up &&
+        ip route add default via 10.1.0.1' doctor tcp://10.2.0.5:7000
+    has 1 'NAT on both sides' 'doctor: NAT on both sides'
+else
+    ok 0 'doctor: no route # SKIP no leave to make networks'
+    ok 0 'doctor: NAT on both sides # SKIP no leave to make networks'
 fi
 
 # Another version of the wire format: our own library with another number in it.
