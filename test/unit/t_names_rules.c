@@ -446,8 +446,10 @@ static void test_trim(void)
     check(rig_free(&r), "freed");
     dead_with(&r, 34);
     of = &r.names.of[1];
-    ok(of->count == 33 && of->trimmed && of->at[31].first == 310 && of->at[31].last == 314, "of 34 it is 32 ...");
-    ok(of->at[32].first == 320 && of->at[32].last == 334 && of->at[32].epoch == 68, "... and the rest in one");
+    ok(of->count == 33 && of->trimmed && of->at[31].first == 310 && of->at[31].last == 314,
+       "of 34 it is 32 ...");
+    ok(of->at[32].first == 320 && of->at[32].last == 334 && of->at[32].epoch == 68,
+       "... and the rest in one");
     check(phx__names_dead(&r.names, 1, 0) == 0, "it is back");
     ok(of->count == 0 && owner(&r, 0) == PHX__NONE, "without a card it has none of them");
     ok(rig_free(&r), "memory comes back");

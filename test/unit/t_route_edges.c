@@ -185,8 +185,8 @@ static void test_self(void)
     check(tell_as(1, 0, 1, 3, 2 + leap + 1, 0) == 0 && own->incarnation == 2, "a leap that nobody believes");
     ok(r->rise.to == 0, "is not followed");
     check(tell_as(1, 0, 1, 3, 2 + leap, 0) == 0, "one that they believe");
-    ok(own->incarnation == 2 + leap - 65536 && r->rise.to == 2 + leap + 1, "is, but for 2^16: up to %u in 2^16",
-       (unsigned)(own->incarnation >> 16));
+    ok(own->incarnation == 2 + leap - 65536 && r->rise.to == 2 + leap + 1,
+       "is, but for 2^16: up to %u in 2^16", (unsigned)(own->incarnation >> 16));
     wait(30 * PHX__SECOND - 1);
     (void)phx__route_chores(r, world.now);
     ok(own->incarnation == 2 + leap - 65536, "for 30 s");
