@@ -159,6 +159,22 @@ static void test_start_gives_way(void)
     rig_free(r);
 }
 
+static void test_start_lull(void)
+{
+    /* Goal: news are over 2 ms and a microsecond for each pair after the last, but after 200 ms at most. */
+    struct phx__dial_slots none = { 0 };
+    struct phx__dial_start s;
+    uint64_t at[4];
+    uint32_t i;
+
+    phx__dial_start_init(&s, 8);
+    s.began_at = s.learnt_at = SECOND;
+    for (i = 0; i < 4; i++)
+        at[i] = phx__dial_start_room_at(&s, &none, i < 3 ? 443 + i : 100000, 0, SECOND) - SECOND;
+    ok(at[0] == 2 * MS + 443 * 443 && at[1] == 2 * MS + 444 * 444, "for 443 and 444 nodes");
+    ok(at[2] == 200 * MS && at[3] == 200 * MS, "for 445 it would be more than 200 ms, and is not");
+}
+
 int main(void)
 {
     test_start();
@@ -166,6 +182,7 @@ int main(void)
     test_start_stuck();
     test_start_news();
     test_start_busy();
+    test_start_lull();
     test_start_gives_way();
     return test_end();
 }

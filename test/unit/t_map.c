@@ -192,11 +192,39 @@ static void test_rnd(void)
     ok(counts[0] > 9600 && counts[0] < 10400, "fair for bounds that do not divide (%d)", counts[0]);
 }
 
+static void test_most(void)
+{
+    /* Goal: a map grows to 2^27 slots and no further. Method: one that says it has half as many, or so many,
+     * and is three quarters full; of its slots only the first are there, and a key is found whose place is
+     * among these. No memory is given, but it is seen whether any was asked for. */
+    struct test_heap heap = { .fail_from = 1 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    uint32_t slots[64 * 3];
+    struct phx__mem mem;
+    struct phx__map m;
+    uint64_t key = 0;
+    long calls[2];
+    int i;
+
+    memset(slots, 0xff, sizeof slots);
+    while ((phx__map_mix(key) & ((1u << 27) - 1)) >= 64)
+        key++;
+    phx__mem_init(&mem, &alloc, 0);
+    for (i = 0; i < 2; i++) {
+        m = (struct phx__map){ &mem, (void *)slots, 3u << (24 + i), 1u << (26 + i) };
+        check(phx__map_put(&m, key, 1) == PHX_ENOMEM && m.capacity == 1u << (26 + i), "it stays as it is");
+        calls[i] = heap.calls;
+    }
+    ok(calls[0] == 1, "room for 2^27 slots is asked for");
+    ok(calls[1] == 1, "and for no more");
+}
+
 int main(void)
 {
     test_basics();
     test_model();
     test_failure();
+    test_most();
     test_mix();
     test_rnd();
     return test_end();

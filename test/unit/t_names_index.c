@@ -258,6 +258,29 @@ static void test_patch_bound(void)
     free(c);
 }
 
+static void test_cost(void)
+{
+    /* Goal: what a build of the index costs is 16 a claim, and with 32,000 of them as much as it can be: who
+     * brings a frame is charged for it, and no honest node has more. */
+    enum { MOST = 32000 };
+    struct phx__claim *c = malloc((MOST + 1) * sizeof *c);
+    uint32_t i, cost[3];
+    struct rig r;
+
+    for (i = 0; i <= MOST; i++)
+        c[i] = (struct phx__claim){ 10 * i, 10 * i + 4, 1 };
+    rig_init(&r, 2, NULL);
+    for (i = 0; i < 3; i++) {
+        check(set(&r, 1, 0, NULL, 0) == 0 && owner(&r, 0) == PHX__NONE, "none");
+        check(set(&r, 1, 0, c, MOST - 1 + i) == 0 && owner(&r, 0) == 1, "claims");
+        cost[i] = r.names.index.cost;
+    }
+    ok(cost[0] == 511984 && cost[1] == 512000, "16 for each claim: %u, %u", cost[0], cost[1]);
+    ok(cost[2] == 512000, "but no more than for 32,000: %u", cost[2]);
+    ok(rig_free(&r), "freed");
+    free(c);
+}
+
 int main(void)
 {
     test_arrivals();
@@ -266,6 +289,7 @@ int main(void)
     test_pages();
     test_arrivals_beside_conflict();
     test_build_without_memory();
+    test_cost();
     test_patch_bound();
     return test_end();
 }

@@ -418,12 +418,50 @@ static void test_joined(void)
     ok(rig_free(&r), "memory comes back");
 }
 
+/* A node of so many claims, with gaps between them and the oldest last, fails. */
+static void dead_with(struct rig *r, uint32_t count)
+{
+    struct phx__claim c[40];
+    uint32_t i;
+
+    rig_init(r, 4, ranks);
+    for (i = 0; i < count; i++)
+        c[i] = (struct phx__claim){ 10 * i, 10 * i + 4, 100 - i };
+    check(set(r, 1, 0, c, count) == 0 && phx__names_dead(&r->names, 1, 1) == 0, "it failed");
+    phx__names_trim(&r->names, 1);
+}
+
+static void test_trim(void)
+{
+    /* Goal: of a failed node 32 claims are kept as they were, and a 33rd that stands for the rest; when it is
+     * back these are nothing. */
+    const struct phx__names_of *of;
+    struct rig r;
+
+    dead_with(&r, 33);
+    of = &r.names.of[1];
+    ok(of->count == 33 && !of->trimmed && of->at[32].last == 324, "33 claims stay as they are");
+    check(phx__names_dead(&r.names, 1, 0) == 0, "it is back");
+    ok(of->count == 33 && owner(&r, 324) == 1, "and so they are when it is back");
+    check(rig_free(&r), "freed");
+    dead_with(&r, 34);
+    of = &r.names.of[1];
+    ok(of->count == 33 && of->trimmed && of->at[31].first == 310 && of->at[31].last == 314,
+       "of 34 it is 32 ...");
+    ok(of->at[32].first == 320 && of->at[32].last == 334 && of->at[32].epoch == 68,
+       "... and the rest in one");
+    check(phx__names_dead(&r.names, 1, 0) == 0, "it is back");
+    ok(of->count == 0 && owner(&r, 0) == PHX__NONE, "without a card it has none of them");
+    ok(rig_free(&r), "memory comes back");
+}
+
 int main(void)
 {
     test_joined();
     test_scripts();
     test_version();
     test_limit();
+    test_trim();
     test_held();
     return test_end();
 }

@@ -185,8 +185,14 @@ static void test_self(void)
     check(tell_as(1, 0, 1, 3, 2 + leap + 1, 0) == 0 && own->incarnation == 2, "a leap that nobody believes");
     ok(r->rise.to == 0, "is not followed");
     check(tell_as(1, 0, 1, 3, 2 + leap, 0) == 0, "one that they believe");
-    ok(own->incarnation > 2 && r->rise.to == 2 + leap + 1, "is: up to %u in 2^16",
-       (unsigned)(own->incarnation >> 16));
+    ok(own->incarnation == 2 + leap - 65536 && r->rise.to == 2 + leap + 1,
+       "is, but for 2^16: up to %u in 2^16", (unsigned)(own->incarnation >> 16));
+    wait(30 * PHX__SECOND - 1);
+    (void)phx__route_chores(r, world.now);
+    ok(own->incarnation == 2 + leap - 65536, "for 30 s");
+    wait(1);
+    (void)phx__route_chores(r, world.now);
+    ok(own->incarnation == 2 + leap + 1, "and then all the way");
     end();
 }
 
@@ -562,6 +568,54 @@ static void test_grown(void)
     end();
 }
 
+static uint32_t named, unnamed; /* beats that say that the neighbourhood shrank */
+
+static void count_beat(phx *ctx, uint32_t nbr, int flags)
+{
+    struct phx__beat b;
+
+    (void)ctx, (void)flags;
+    phx__route_fill_beat(r, nbr, &b);
+    named += b.lost != 0;
+    unnamed += b.lost == 0;
+}
+
+/* So many neighbours are lost at once, and one is left, which had heard of them. */
+static void lose(uint32_t count)
+{
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    uint32_t i, node;
+
+    begin();
+    r->ops.beat = count_beat;
+    for (i = 0; i < count; i++) {
+        struct phx_id id;
+
+        host_id(&id, 3); /* to the world they are one, which has no link */
+        id.b[1] = (uint8_t)i;
+        id.b[2] = (uint8_t)(1 + i / 256);
+        check(phx__id_add(&h->ids, &id, &node) == 0 && phx__route_up(r, node, &hello, world.now) == 0, "up");
+    }
+    up(1);
+    wait(PHX__SECOND);
+    host_flush(h);
+    count_beat((phx *)h, node_of(1), 0);
+    named = unnamed = 0;
+    while (r->nbr_count > 1)
+        phx__route_down(r, r->nbrs[r->nbrs[0].node == node_of(1)].node, world.now);
+    host_flush(h);
+    end();
+}
+
+static void test_named(void)
+{
+    /* Goal: up to 256 neighbours that are lost at once are named, in a beat each; of more one beat tells. */
+    lose(256);
+    ok(named == 256 && unnamed == 0, "256 are named: %u and %u", named, unnamed);
+    lose(257);
+    ok(named == 0 && unnamed == 1, "257 are not: %u and %u", named, unnamed);
+}
+
 static void test_record(void)
 {
     /* Goal: a record of a request that takes another's place has nothing of it. */
@@ -601,6 +655,7 @@ int main(void)
     test_runs();
     test_one_run();
     test_grown();
+    test_named();
     test_record();
     return test_end();
 }

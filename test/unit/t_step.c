@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "node/state.h"
+#include "node/base.h"
 #endif
 
 #define SECOND ((uint64_t)1000000)
@@ -29,9 +29,9 @@ struct side {
     phx *p;
     struct phx_os os;
     uint64_t random;
-    long accepts, reads, asked_most; /* reads: ends that bytes were taken from */
-    size_t sent, received;
-    long messages;
+    long accepts, reads, waits, asked_most; /* reads: ends that bytes were taken from */
+    size_t sent, received, asked;           /* asked: the most bytes of one read */
+    long messages, all;                     /* messages: of MESSAGE bytes */
 };
 
 static struct end ends[ENDS];
@@ -147,6 +147,7 @@ static long world_recv(void *w, int handle, void *data, size_t size)
     struct end *e = &ends[handle];
     size_t n = e->size - e->taken < size ? e->size - e->taken : size;
 
+    ((struct side *)w)->asked = PHX__MAX(((struct side *)w)->asked, size);
     if (n == 0)
         return e->peer < 0 ? 0 : PHX_EAGAIN;
     memcpy(data, e->data + e->taken, n);
@@ -181,6 +182,7 @@ static int world_wait(void *w, struct phx_ready *out, int capacity)
     int i, n = 0;
 
     s->asked_most = capacity > s->asked_most ? capacity : s->asked_most;
+    s->waits++;
     for (i = 0; i < ENDS && n < capacity; i++) {
         const struct end *e = &ends[i];
         int events = e->listener ? (next_waiting() < ENDS ? PHX_READ : 0)
@@ -240,6 +242,7 @@ static void saw_message(phx *p, const struct phx_message *m, void *user)
 {
     (void)p;
     ((struct side *)user)->messages += m->size == MESSAGE;
+    ((struct side *)user)->all++;
 }
 
 static void begin_side(int i)
@@ -288,7 +291,7 @@ static void end_all(void)
 static int step(int i)
 {
     sides[i].accepts = sides[i].reads = 0;
-    sides[i].sent = sides[i].received = 0;
+    sides[i].sent = sides[i].received = sides[i].asked = 0;
     return phx_step(sides[i].p, now, NULL, 0);
 }
 
@@ -448,6 +451,89 @@ static void test_news(void)
     end_all();
 }
 
+/* The head of a frame of `size` bytes: is it waited for what a stranger says? */
+static int is_waited_for(uint32_t size)
+{
+    static uint8_t bytes[4096];
+    struct phx__writer w;
+    size_t start;
+    int own = connect_from(2), waits;
+
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
+    start = phx__wire_begin(&w, PHX__PAD, 0, 0);
+    phx__buf_put_bytes(&w, bytes, size - PHX__WIRE_HEADER);
+    phx__wire_end(&w, start);
+    check(!w.bad && w.size == size, "a frame");
+    rest();
+    end_put(&ends[ends[own].peer], bytes, PHX__WIRE_HEADER);
+    rest();
+    waits = ends[own].peer >= 0;
+    return waits;
+}
+
+static void test_strangers(void)
+{
+    static unsigned char noise[10000];
+    int own, at;
+
+    begin_hub();
+    ok(is_waited_for(2048), "a stranger may say 2,048 bytes at once");
+    ok(!is_waited_for(2049), "and not one more");
+    own = connect_from(2);
+    rest();
+    at = ends[own].peer;
+    end_put(&ends[at], noise, sizeof noise);
+    step(0);
+    ok(sides[0].asked == 2048, "so many are read at once: %zu", sides[0].asked);
+    end_all();
+}
+
+/* Goal: which link will be ready next is guessed 16 times in a row, and then the world is asked again.
+ * Method: there is a message in each step, at one time. */
+static void test_predictions(void)
+{
+    long waits[5], all;
+    int i;
+
+    begin_hub();
+    join_hub();
+    rest();
+    for (i = 0; i < 20; i++, rest())
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+    rest();
+    all = sides[0].all;
+    for (i = 0; i < 5 * 17; i++) {
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+        step(1);
+        if (i % 17 == 0)
+            sides[0].waits = 0;
+        step(0);
+        waits[i / 17] = sides[0].waits;
+    }
+    ok(sides[0].all - all == 5 * 17, "each step has its message: %ld", sides[0].all - all);
+    ok(waits[1] == 1 && waits[2] == 1 && waits[3] == 1 && waits[4] == 1, "of 17 steps one asks for it");
+    end_all();
+}
+
+/* Goal: the clock is read after 1, 4, 16, 64, 256 and 1,024 callbacks, if they take no time, and then again
+ * after as many. */
+static void test_calls(void)
+{
+    static const uint32_t most[] = { 1, 4, 16, 64, 256, 1024, 1024 };
+    uint32_t i, bad = 0;
+    phx *p;
+
+    begin_hub();
+    rest();
+    p = sides[0].p;
+    p->step.timed = 0;
+    p->step.granted = 0;
+    for (i = 0; i < 7; i++)
+        bad += phx__node_calls(p, PHX__SHARE_LOCAL) != most[i];
+    ok(bad == 0, "1,024 at most");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -455,5 +541,8 @@ int main(void)
     test_bytes();
     test_deadlines();
     test_news();
+    test_strangers();
+    test_predictions();
+    test_calls();
     return test_end();
 }
