@@ -195,8 +195,8 @@ PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list
                : 0;
 }
 
-/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page is
- * never empty: its first claim begins before all that is released there. */
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page
+ * is never empty: its first claim begins before all that is released there. */
 PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
 {
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };

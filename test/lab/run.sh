@@ -4,9 +4,10 @@
 #
 # `make lab` runs all scenes; ONLY=pattern picks by name and RANDOM=MINUTES sets how long the random walls
 # last (1). THIRD=0, 1 or 2 takes every third scene, and skips where the machine does not allow it: what a
-# build machine does, another third for each commit. --quick is what `make test` does: two scenes and the lab's own test, as TAP, and a visible skip
-# where the machine does not allow it. A scene is a process of its own (scene.sh) in network namespaces of
-# its own; this process sweeps behind one that was killed, and on start behind runs that died as a whole.
+# build machine does, another third for each commit. --quick is what `make test` does: two scenes and the
+# lab's own test, as TAP, and a visible skip where the machine does not allow it. A scene is a process of its
+# own (scene.sh) in network namespaces of its own; this process sweeps behind one that was killed, and on
+# start behind runs that died as a whole.
 #
 # Prints a table with tabs: scene, pairs that talk, pairs with a direct link, seconds from the start of the
 # first node until all talk, longest silence when a gateway died (killed/silent), how many times as fast as

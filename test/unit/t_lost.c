@@ -271,8 +271,8 @@ static void test_forgotten(void)
     r.heap.fail_from = r.heap.calls + 1;
     ok(phx__names_lost_get(&r.lost, 0, 99, got, 2) == 0, "without memory nothing is said to be lost");
     r.heap.fail_from = 0;
-    ok(phx__names_lost_get(&r.lost, 0, 99, got, 2) == 1 && got[0].range.first == 50 && got[0].range.last == 51,
-       "and with it what is");
+    ok(phx__names_lost_get(&r.lost, 0, 99, got, 2) == 1 && got[0].range.first == 50
+           && got[0].range.last == 51, "and with it what is");
     rig_free(&r);
 }
 

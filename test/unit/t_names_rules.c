@@ -465,7 +465,7 @@ static void test_epoch(void)
     rig_init(&r, 4, ranks);
     ok(phx__names_epoch(&r.names, 0, 99) == 0, "of nothing");
     (void)phx__names_assume(&r.names, 30, 39);
-    ok(phx__names_epoch(&r.names, 0, 99) == 1 && phx__names_epoch(&r.names, 0, 9) == 1, "the highest there was");
+    ok(phx__names_epoch(&r.names, 0, 99) == 1 && phx__names_epoch(&r.names, 0, 9) == 1, "the highest so far");
     check(set(&r, 1, 0, &high, 1) == 0 && phx__names_assume(&r.names, 10, 12) == 1, "over a claim so high");
     ok(r.names.epoch_max == 1 && phx__names_epoch(&r.names, 12, 40) == high.epoch + 1
            && phx__names_epoch(&r.names, 0, 10) == high.epoch + 1,
@@ -492,7 +492,7 @@ static void test_no_memory(void)
         wrong += err == PHX_ENOMEM ? phx__names_assume(&r.names, 10, 19) != 1 : err != 1;
         r.heap.fail_at = 0;
         check(set(&r, 1, 0, &theirs, 0) == 0, "a node");
-        check(phx__names_dead(&r.names, 1, 1) == 0 && set(&r, 1, 0, &theirs, 1) == 0, "that fails, and claims");
+        check(phx__names_dead(&r.names, 1, 1) == 0 && set(&r, 1, 0, &theirs, 1) == 0, "failed, with a claim");
         r.heap.fail_at = r.heap.calls + k;
         err = phx__names_dead(&r.names, 1, 0);
         failed += err == PHX_ENOMEM;
@@ -509,8 +509,8 @@ static void test_no_memory(void)
 static void test_page_goes(void)
 {
     /* Goal: names that are released page by page are gone, and come back; what meets many pages and finds no
-     * memory to join them changes nothing. Method: 2,000 claims that do not touch, from the last to the first,
-     * which are many pages; those in the middle one by one. */
+     * memory to join them changes nothing. Method: 2,000 claims that do not touch, from the last to the
+     * first, which are many pages; those in the middle one by one. */
     uint32_t i, wrong = 0, pages;
     struct rig r;
 
