@@ -508,7 +508,7 @@ static void test_no_link(void)
        "what would be announced is the usual interval");
     phx__detect_behind(&r.d, 2, 1, r.now);
     phx__detect_used(&r.d, 2, r.now);
-    ok(r.count == 0 && r.d.link_count == 1 && !phx__detect_link_of(&r.d, 1)->behind, "none is behind or used");
+    ok(r.count == 0 && r.d.link_count == 1 && !phx__detect_link_of(&r.d, 1)->behind, "it is not used");
     rig_free(&r);
 }
 
