@@ -123,9 +123,9 @@ soak: phoenix.c
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' ./test/soak/run.sh
 
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
-# RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
+# THIRD=0 every third; RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
-	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' LAB_SEND='$(SEND)' QUICK='$(QUICK)' \
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_THIRD='$(THIRD)' LAB_SEED='$(SEED)' LAB_SEND='$(SEND)' QUICK='$(QUICK)' \
 	    V='$(V)' ./test/lab/run.sh
 
 # Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1:

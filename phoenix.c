@@ -13250,7 +13250,8 @@ PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list
                : 0;
 }
 
-/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. */
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page
+ * is never empty: its first claim begins before all that is released there. */
 PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
 {
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };
@@ -13258,11 +13259,10 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
 
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
-    if (at > 0 && list->count == 0) {
-        names_append(n, n->of, at - 1, at);
-    } else if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
-               && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
-               && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
+    PHX_ASSERT(at == 0 || list->count > 0);
+    if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+        && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
+        && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
         list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
         memcpy(page.at, list->at + half, page.count * sizeof *page.at);
         list->count = half;

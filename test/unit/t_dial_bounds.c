@@ -518,6 +518,39 @@ static void test_addresses(void)
     ok(phx__dial_addr_order(a, 9, out) == 8 && out[8].family == 0, "and of nine");
 }
 
+static void test_gives_way(void)
+{
+    /* Goal: of eight dials two may go unanswered for longer than 250 ms; of three the oldest gives way. */
+    struct phx__dial_slots s;
+    struct phx__mem mem;
+    uint32_t number[4], i;
+    uint64_t next;
+
+    phx__mem_init(&mem, NULL, 0);
+    check(phx__dial_slot_init(&s, &mem, 8) == 0, "eight");
+    for (i = 0; i < 4; i++)
+        number[i] = phx__dial_slot_open(&s, i, 0, SECOND + 10 - i);
+    phx__dial_slot_find(&s, number[3])->answered = 1;
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 7, &next) == PHX__NONE
+           && next == SECOND + 250 * MS + 8,
+       "at first none has lingered, the answered one never does");
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 9, &next) == PHX__NONE
+           && next == SECOND + 250 * MS + 10,
+       "two may");
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 10, &next) == number[2] && next == UINT64_MAX,
+       "of three it is the oldest");
+    phx__mem_put(&mem, s.at, s.capacity * sizeof *s.at);
+}
+
+static void test_lines(void)
+{
+    /* Goal: the rates of 512 addresses and hosts are remembered, in 12 KiB. */
+    struct rig *r = rig_new(10, 64, 3);
+
+    ok(r->d.rate.count == 512, "%u lines", r->d.rate.count);
+    rig_free(r);
+}
+
 int main(void)
 {
     uint64_t seed;
@@ -537,5 +570,7 @@ int main(void)
         test_large_host(seed);
     test_slots();
     test_addresses();
+    test_gives_way();
+    test_lines();
     return test_end();
 }

@@ -568,6 +568,39 @@ static void test_grown(void)
     end();
 }
 
+static void test_nothing(void)
+{
+    /* Goal: what changes nothing is not taken: the end of an unknown node, a beat of one that is no
+     * neighbour, more nodes or neighbours than there may be, a life from which there is no later one. */
+    struct phx__beat b = { .digest = 1 };
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    const uint64_t last = UINT64_C(0x7fffffffffffffff);
+    uint32_t known;
+
+    begin();
+    up(1);
+    known = r->known;
+    ok(tell_as(1, 7, 2, PHX__UNREACHABLE, 1, 0) == 0 && r->known == known,
+       "the end of an unknown node is none");
+    phx__route_beat(r, node_of(8), &b, 0, world.now);
+    hear();
+    ok(said[NOTE_SUMMARY] == 0 && phx__route_nbr(r, node_of(8)) == NULL, "a stranger's beat is no news");
+    h->ids.limit = h->ids.count;
+    ok(tell_as(1, 9, 2, 1, 1, 1) == PHX_ELIMIT && r->known == known, "there may be no more nodes");
+    r->nbr_count = PHX__TABLE_FAR;
+    ok(phx__route_up(r, node_of(8), &hello, world.now) == PHX_ELIMIT, "nor more than 65,535 neighbours");
+    r->nbr_count = 1;
+    end();
+    world_begin(&world, WORLD_MAX, 1);
+    h = &world.host[0];
+    r = &h->route;
+    check(host_start(&world, 0, last - 1) == 0, "a last life but one");
+    up(1);
+    check(tell_as(1, 0, 3, 2, last, 0) == 0, "told of the last");
+    ok(phx__route_dest(r, PHX__SELF)->incarnation == last - 1 && r->rise.to == 0, "it is not gone to");
+    end();
+}
+
 static uint32_t named, unnamed; /* beats that say that the neighbourhood shrank */
 
 static void count_beat(phx *ctx, uint32_t nbr, int flags)
@@ -655,6 +688,7 @@ int main(void)
     test_runs();
     test_one_run();
     test_grown();
+    test_nothing();
     test_named();
     test_record();
     return test_end();

@@ -245,6 +245,8 @@ static void saw_message(phx *p, const struct phx_message *m, void *user)
     ((struct side *)user)->all++;
 }
 
+static uint32_t step_bytes; /* of the next nodes; 0: as they are */
+
 static void begin_side(int i)
 {
     struct side *s = &sides[i];
@@ -259,6 +261,7 @@ static void begin_side(int i)
     c.user = s;
     c.on_message = saw_message;
     c.same_host = 0;
+    c.step_bytes = step_bytes > 0 ? step_bytes : c.step_bytes;
     check(phx_new(&s->p, &c, now) == 0, "a node begins");
 }
 
@@ -534,6 +537,89 @@ static void test_calls(void)
     end_all();
 }
 
+static void test_step_bytes(void)
+{
+    static unsigned char data[MESSAGE];
+    size_t most = 0;
+    int i;
+
+    step_bytes = 80 * KIB;
+    begin_hub();
+    join_hub();
+    rest();
+    check(phx_send(sides[1].p, 1, 0, 0, data, sizeof data) == 0, "a message of 3 MiB");
+    for (i = 0; i < 1000 && sides[0].messages == 0; i++) {
+        step(1);
+        step(0);
+        most = PHX__MAX(most, sides[0].received);
+    }
+    ok(sides[0].messages == 1 && most > 64 * KIB && most <= 80 * KIB, "with step_bytes of 80 KiB: %zu", most);
+    end_all();
+    step_bytes = 0;
+}
+
+/* Goal: what phx_stats says is what the rooms have counted, each in its place. */
+static void test_stats(void)
+{
+    struct phx_stats s;
+    phx *p;
+
+    begin_hub();
+    rest();
+    p = sides[0].p;
+    p->post.counters.relayed_frames = 101;
+    p->post.counters.relayed_bytes = 102;
+    p->post.counters.retransmitted = 103;
+    p->post.counters.duplicates = 104;
+    p->post.counters.dropped = 105;
+    p->post.counters.messages_in = 106;
+    p->post.counters.messages_out = 107;
+    p->post.counters.frames_out = 108;
+    p->route.counters.updates_out = 109;
+    p->route.counters.entries_out = 110;
+    p->route.counters.requests_out = 111;
+    p->detect.saved = 112;
+    p->detect.saved_insurance = 113;
+    p->set.bytes_in = 114;
+    p->set.bytes_out = 115;
+    p->set.frames_in = 116;
+    p->set.frames_out = 117;
+    check(phx_stats(p, &s) == 0, "statistics");
+    ok(s.relayed_frames == 101 && s.relayed_bytes == 102 && s.retransmitted_frames == 103
+           && s.duplicate_frames == 104 && s.dropped_frames == 105 && s.messages_in == 106
+           && s.messages_out == 107 && s.frames_out == 108 + 117, "of messages, promise 112");
+    ok(s.updates_out == 109 && s.entries_out == 110 && s.requests_out == 111 && s.beats_saved == 112
+           && s.insurance_saved == 113, "of routes and of heartbeats");
+    ok(s.bytes_in == 114 && s.bytes_out == 115 && s.frames_in == 116, "of links");
+    ok(s.mem_bytes == p->mem.used && s.mem_peak == p->mem.peak && s.looks == p->mem.looks && s.nodes == 1
+           && s.reachable == 1 && s.links == 0 && s.digest == p->route.digest, "and what there is");
+    end_all();
+}
+
+/* Goal: phx_fds says how many descriptors there are, whatever there is room for, and fills no more. */
+static void test_fds(void)
+{
+    struct pollfd fds[12];
+    int i, k, count, bad = 0;
+
+    begin_hub();
+    for (i = 0; i < 9; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    rest();
+    count = phx_fds(sides[0].p, NULL, 0);
+    ok(count == 10, "a listener and nine links are %d", count);
+    for (i = 0; i <= 12; i++) {
+        for (k = 0; k < 12; k++)
+            fds[k].fd = -7;
+        bad += phx_fds(sides[0].p, fds, i) != count;
+        for (k = 0; k < 12; k++)
+            bad += (fds[k].fd == -7) != (k >= i || k >= count);
+    }
+    ok(bad == 0, "with room for any number of them, promise 118");
+    ok(phx_fds(sides[0].p, fds, -1) == count, "or for less than none");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -544,5 +630,8 @@ int main(void)
     test_strangers();
     test_predictions();
     test_calls();
+    test_step_bytes();
+    test_stats();
+    test_fds();
     return test_end();
 }
