@@ -178,7 +178,7 @@ nodes() { # target
     [ $clang/nodes/phoenix.o -nt phoenix.c ] || phoenix clang "$flags $watched" $clang/nodes/phoenix.o
     objects=
     for f in test/fuzz/"$1".c test/fuzz/main.c $(sources_of "$1"); do
-        object=$clang/nodes/$(basename "$f" .c)_$1.o
+        object=$clang/nodes/$(echo "${f%.c}" | tr / _).o
         clang $warn $flags $include -c "$f" -o "$object"
         objects="$objects $object"
     done
