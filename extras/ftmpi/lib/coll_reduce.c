@@ -116,7 +116,7 @@ static struct reduce_part reduce_part(struct ftm_schedule *s, const struct ftm_r
 }
 
 /* Two members whose ranks differ in one bit exchange what they have of each other's half, and each goes on
- * with its own half: in the end rank b has all of share b, as after the ring, in log2 n rounds instead of n - 1
+ * with its own half: in the end rank b has all of share b, as after the ring, in log2 n rounds and not n - 1
  * (R. Rabenseifner, Optimization of Collective Reduction Operations, 2004). n is a power of two. */
 static void reduce_halving(struct ftm_schedule *s, struct reduce_state *a)
 {
