@@ -409,6 +409,12 @@ static void test_no_hello(void)
     sides[1].judged = 0;
     ok(phx__link_hello_resume(&sides[1].set, &sides[1].link) == 0 && pass(1) == 0 && pass(0) == 0 && is_up(),
        "and goes on");
+    check(end(), "freed");
+    begin();
+    check(phx__link_hello_begin(&sides[0].set, &sides[0].link) == 0 && pass(0) == 0 && pass(1) == 0,
+          "two words");
+    sides[1].judged = PHX_EDUPLICATE;
+    ok(pass(0) == PHX_EDUPLICATE && !is_up(), "another link came up before the PROOF");
     ok(end(), "all memory is back");
 }
 
@@ -507,6 +513,35 @@ static void test_ahead(void)
     ok(end(), "all memory is back");
 }
 
+static void test_room(void)
+{
+    /* Goal: news of 1 MiB may wait for a link, of an eighth of what 32 MiB for all leave if that is less, and
+     * 128 KiB in any case; there is room when half of that is free, if the last news are paid for in 5 s. */
+    struct phx__link_set *s = &sides[0].set;
+    struct phx__link *l = &sides[0].link;
+
+    begin();
+    check(meet() == 0 && is_up() && s->waiting == 0, "a link");
+    ok(phx__link_out_room(s, l) == 1024 * KIB, "1 MiB");
+    l->out.news.bytes = 512 * KIB - 1;
+    ok(phx__link_out_room(s, l) == 512 * KIB + 1, "half of it");
+    l->out.news.bytes++;
+    ok(phx__link_out_room(s, l) == 0, "less than half is none");
+    l->out.news.bytes = 0;
+    s->waiting = 24 * 1024 * KIB;
+    ok(phx__link_out_room(s, l) == 1024 * KIB, "24 MiB wait for others: an eighth of the rest");
+    s->waiting += 8 * 256 * KIB;
+    ok(phx__link_out_room(s, l) == 768 * KIB, "2 MiB more: less");
+    s->waiting = 32 * 1024 * KIB - 1;
+    ok(phx__link_out_room(s, l) == 128 * KIB, "nothing is left: 128 KiB");
+    s->waiting = 0;
+    l->out.paid_at = s->now + 5 * PHX__SECOND;
+    ok(phx__link_out_room(s, l) == 1024 * KIB, "5 s");
+    l->out.paid_at++;
+    ok(phx__link_out_room(s, l) == 0, "and more is too much");
+    ok(end(), "all memory is back");
+}
+
 /* ---- What frames cost ------------------------------------------------------------------------------ */
 
 /* What a heartbeat of 16 bytes is charged when all links owe that much and this one is so old. */
@@ -560,7 +595,10 @@ static void test_rests(void)
     s->link.in.paid_at = s->set.now + 5 * PHX__SECOND + 499999;
     ok(phx__link_read(&s->set, &s->link) == 0 && s->link.in.resting
            && phx__timer_at(&s->timers, s->link.timer) == s->set.now + 499999, "more: it rests");
-    ok((phx__link_events(&s->link) & PHX_READ) == 0, "and is not looked at");
+    s->asked = 0;
+    ok((phx__link_events(&s->link) & PHX_READ) == 0 && phx__link_read(&s->set, &s->link) == 0
+           && s->asked == 0,
+       "and is not looked at");
     s->link.in.resting = 0;
     s->link.in.paid_at = s->set.now + 50 * PHX__SECOND;
     ok(phx__link_read(&s->set, &s->link) == 0 && s->link.in.resting
@@ -589,6 +627,7 @@ int main(void)
     test_reads();
     test_lends();
     test_ahead();
+    test_room();
     test_price();
     test_rests();
     return test_end();
