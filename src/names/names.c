@@ -640,9 +640,9 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
     uint64_t epoch = n->epoch_max;
 
     phx__names_join_pages(n);
-    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
-        if (own->at[i].first <= last && own->at[i].epoch > epoch)
-            epoch = own->at[i].epoch;
+    if (n->capacity > 0)
+        for (uint32_t i = names_from(own, first); i < own->count && own->at[i].first <= last; i++)
+            epoch = PHX__MAX(epoch, own->at[i].epoch);
     return epoch;
 }
 

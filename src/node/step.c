@@ -351,6 +351,19 @@ static int step_has_news(const phx *p)
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
+static void step_names_changed(phx *p, const struct phx__names_changes *c)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+    int any = c->count > PHX__COUNT(c->at);
+
+    for (uint32_t i = 0; i < (any ? 1 : c->count); i++)
+        phx__node_handover_names(&p->handover, any ? &all : &c->at[i], p->now);
+    if (any)
+        phx__post_box_names(&p->post);
+    else
+        phx__post_box_ranges(&p->post, c->at, c->count);
+}
+
 static void step_settle(phx *p)
 {
     uint64_t version;
@@ -368,11 +381,7 @@ static void step_settle(phx *p)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
-        phx__node_handover_names(&p->handover, p->now);
-        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
-            phx__post_box_names(&p->post);
-        else
-            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        step_names_changed(p, &p->names.changes);
         if (p->lost.version == p->names.version)
             p->names.changes.count = 0;
     }
