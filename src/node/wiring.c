@@ -161,9 +161,9 @@ static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
-    if (*said == name + 1)
+    if (*said == (name | 1))
         return;
-    *said = name + 1;
+    *said = name | 1;
     phx__node_log(p, PHX_LOG_INFO, "name %u: nobody is known to hold it, messages to it wait", name);
 }
 
