@@ -32,6 +32,7 @@ struct side {
     long accepts, reads, waits, asked_most; /* reads: ends that bytes were taken from */
     size_t sent, received, asked;           /* asked: the most bytes of one read */
     long messages, all;                     /* messages: of MESSAGE bytes */
+    int emfile;                             /* so many calls have no descriptor */
 };
 
 static struct end ends[ENDS];
@@ -88,6 +89,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
     int i = next_waiting();
 
     (void)listener, (void)from;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     if (i == ENDS)
         return PHX_EAGAIN;
     ((struct side *)w)->accepts++;
@@ -99,6 +104,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
 static int world_dial(void *w, const struct phx_address *to, int *handle)
 {
     (void)to;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     *handle = connect_from((int)((struct side *)w - sides));
     return *handle < 0 ? *handle : 0;
 }
@@ -620,6 +629,54 @@ static void test_fds(void)
     end_all();
 }
 
+static uint32_t strangers(void)
+{
+    return sides[0].p->links.unauthenticated;
+}
+
+static void test_descriptors(void)
+{
+    /* Goal: where descriptors run out a listener rests for 500 ms, and then takes as many strangers as there
+     * were links, 16 at least, and others in place of those that have had their 250 ms; a dial without one is
+     * a shortage, too (promise 36). */
+    uint64_t began;
+    int i, left = 0;
+
+    begin_hub();
+    rest();
+    began = now;
+    sides[0].emfile = 1;
+    for (i = 0; i < 40; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    step(0);
+    ok(strangers() == 0 && sides[0].emfile == 0, "no descriptor for the first");
+    now = began + 499999;
+    step(0);
+    ok(strangers() == 0 && next_waiting() < ENDS, "none is asked for");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    ok(strangers() == 16, "then 16 come: %u", strangers());
+    now += 249999;
+    step(0);
+    check(strangers() == 16, "no more");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    for (i = 0; i < ENDS; i++)
+        left += ends[i].side == 0 && ends[i].waiting;
+    ok(strangers() == 16 && left == 8, "then the next 16 in their place: %d wait", left);
+    end_all();
+    begin_hub();
+    join_hub();
+    ok(phx_join(sides[1].p, "tcp://127.0.0.1:7001") == 0, "another hub");
+    sides[1].emfile = 1;
+    for (i = 0; i < 100 && sides[1].emfile > 0; i++)
+        rest();
+    ok(sides[1].emfile == 0 && sides[1].p->links.door.room == 16, "a dial without a descriptor is a shortage");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -633,5 +690,6 @@ int main(void)
     test_step_bytes();
     test_stats();
     test_fds();
+    test_descriptors();
     return test_end();
 }
