@@ -456,6 +456,36 @@ static void test_reclaim_abandoned(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_idle_old(void)
+{
+    /* Goal: of more than 4,096 mailboxes that nothing is under way in the oldest goes when it was not used
+     * for 10 s. Method: it is said that there are that many others. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint32_t said = 4096;
+    int name;
+
+    for (name = 3; name < 6; name++)
+        all_see(w, name, 1);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0 && settle(w) && n->post.boxes.idle_count == 1, "one is idle");
+    n->post.boxes.idle_count = said;
+    w->now = phx__post_store_find(&n->post.store, 3)->idle_since + 10 * PHX__SECOND - 1;
+    check(send_size(n, 4, 10, 0, 0, 0) == 0, "another");
+    carry(w, 0, 1);
+    (void)phx__post_run(&w->node[1].post);
+    phx__post_sched_ack(&w->node[1].post, peer_of(w, 1, 0));
+    ok(phx__post_store_find(&n->post.store, 3) != NULL && n->post.boxes.idle_count == said + 1,
+       "a microsecond less");
+    w->now++;
+    check(send_size(n, 5, 10, 0, 0, 0) == 0, "and another");
+    carry(w, 0, 1);
+    (void)phx__post_run(&w->node[1].post);
+    phx__post_sched_ack(&w->node[1].post, peer_of(w, 1, 0));
+    ok(phx__post_store_find(&n->post.store, 3) == NULL && n->post.boxes.idle_count == said + 1, "10 s");
+    n->post.boxes.idle_count -= said - 1;
+    ok(no_errors(w) && world_free(w), "no byte leaked");
+}
+
 int main(void)
 {
     test_ack_again();
@@ -477,5 +507,6 @@ int main(void)
     test_transit_waits();
     test_no_random();
     test_reclaim_abandoned();
+    test_idle_old();
     return test_end();
 }
