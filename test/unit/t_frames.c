@@ -191,11 +191,94 @@ static void test_rests(void)
     known_end(&k);
 }
 
+static void test_long_queue(void)
+{
+    /* Goal: frames that are said again anyhow are not added to 256 KiB that wait, a rumour is. */
+    struct phx__probe probe;
+    struct phx__suspect rumour;
+    struct phx__link *l;
+    struct known k;
+    size_t queued;
+
+    memset(&probe, 0, sizeof probe);
+    memset(&rumour, 0, sizeof rumour);
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    known_steps(&k, 1);
+    queued = phx__link_out_queued(l);
+    l->out.control.bytes += 262143 - queued;
+    ok(phx__node_frames_send(k.p, l->peer, PHX__PROBE, 0, 1, &probe) == 1, "a byte less");
+    l->out.control.bytes += 262144 - phx__link_out_queued(l);
+    ok(phx__node_frames_send(k.p, l->peer, PHX__PROBE, 0, 1, &probe) == 0, "256 KiB");
+    queued = phx__link_out_queued(l);
+    ok(phx__node_frames_send(k.p, l->peer, PHX__SUSPECT, 0, 1, &rumour) == 1
+           && phx__link_out_queued(l) > queued, "a rumour waits, too");
+    for (queued = 0; l->out.control.count > 0;) { /* what was only said is taken away */
+        queued += l->out.control.ring[l->out.control.first].size;
+        l->out.control.bytes = l->out.control.ring[l->out.control.first].size;
+        phx__buf_slices_take(&l->out.control, l->out.control.bytes);
+    }
+    k.p->set.waiting -= queued;
+    known_end(&k);
+}
+
+static void test_summary(void)
+{
+    /* Goal: a SUMMARY of 1,690 nodes is one frame, of one node more it is two. */
+    struct phx__link *l;
+    struct known k;
+    uint64_t before;
+    uint32_t i, bad = 0;
+
+    known_begin(&k, 0, 65536);
+    l = known_link(&k, 1);
+    k.takes = SIZE_MAX;
+    for (i = 2; i < 1690; i++)
+        bad += known_hears(&k, l->peer, 100 + i, 1, 0) != 0;
+    known_steps(&k, 5);
+    check(bad == 0 && known_stats(&k).nodes == 1690, "%u nodes", known_stats(&k).nodes);
+    before = k.p->set.frames_out;
+    k.p->route.ops.summary(k.p, l->peer, 0);
+    ok(k.p->set.frames_out - before == 1, "one");
+    check(known_hears(&k, l->peer, 99, 1, 0) == 0, "one more");
+    before = k.p->set.frames_out;
+    k.p->route.ops.summary(k.p, l->peer, 0);
+    ok(k.p->set.frames_out - before == 2, "two");
+    known_end(&k);
+}
+
+static void test_patient(void)
+{
+    /* Goal: a link whose peer announces more than ten minutes is not ended by the system for want of acks. */
+    struct phx__beat b = { 600000, 1, 2, 3, 0, 0 };
+    struct phx__link *l;
+    struct known k;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    begin_saying();
+    phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b);
+    says(&k, l);
+    ok(!l->end.patient, "ten minutes");
+    b.next_ms++;
+    phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b);
+    says(&k, l);
+    ok(l->end.patient, "and more");
+    b.next_ms = 5000;
+    phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b);
+    says(&k, l);
+    ok(!l->end.patient, "as usual again");
+    known_end(&k);
+}
+
 int main(void)
 {
     test_big_cards();
     test_breaks();
     test_replaced();
     test_rests();
+    test_long_queue();
+    test_summary();
+    test_patient();
     return test_end();
 }

@@ -524,6 +524,19 @@ static void test_predictions(void)
     }
     ok(sides[0].all - all == 5 * 17, "each step has its message: %ld", sides[0].all - all);
     ok(waits[1] == 1 && waits[2] == 1 && waits[3] == 1 && waits[4] == 1, "of 17 steps one asks for it");
+    for (i = 0; i < 20 && sides[0].p->links.predicted != 4; i++) {
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0 && step(1) == 0, "sent");
+        step(0); /* which asked in the end */
+    }
+    sides[0].waits = 0;
+    for (i = 0; i < 2; i++) {
+        now += i == 0 ? 5000 : 1;
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+        step(1);
+        step(0);
+        waits[i] = sides[0].waits;
+    }
+    ok(waits[0] == 0 && waits[1] == 1, "5 ms after it was asked it is asked again");
     end_all();
 }
 
@@ -678,6 +691,28 @@ static void test_descriptors(void)
     end_all();
 }
 
+/* Goal: memory of finished messages is kept for the next for 2 s, 34 MiB of it. */
+static void test_spare(void)
+{
+    struct phx__mem *m;
+    void *p;
+
+    begin_hub();
+    rest();
+    m = &sides[0].p->mem;
+    ok(m->spare_most == (size_t)34 << 20, "34 MiB");
+    p = phx__mem_get_large(m, 1 << 20);
+    phx__mem_put_large(m, p, 1 << 20);
+    step(0);
+    now += 2 * SECOND - 1;
+    step(0);
+    ok(m->spare_bytes == 1 << 20, "it is kept");
+    now++;
+    step(0);
+    ok(m->spare_bytes == 0, "but for 2 s");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -692,5 +727,6 @@ int main(void)
     test_stats();
     test_fds();
     test_descriptors();
+    test_spare();
     return test_end();
 }
