@@ -206,7 +206,7 @@ struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
     if (capacity <= SIZE_MAX - sizeof *b)
         b = phx__mem_get_large(mem, sizeof *b + capacity);
     if (b != NULL) /* the bytes follow in the same allocation */
-        *b = (struct phx__block){ mem, 1, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
+        *b = (struct phx__block){ mem, 1, 0, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
     return b;
 }
 
@@ -217,7 +217,7 @@ struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, s
 
     PHX_ASSERT(release != NULL); /* it is what tells a wrapped block from one of our own */
     if (b != NULL) /* the const is kept: only an owned block is ever filled */
-        *b = (struct phx__block){ mem, 1, (uint8_t *)data, size, size, release, arg };
+        *b = (struct phx__block){ mem, 1, 0, (uint8_t *)data, size, size, release, arg };
     return b;
 }
 

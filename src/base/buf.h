@@ -40,7 +40,7 @@ PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, siz
 /* A counted block of bytes: its own, filled up to `used`, or the host's until release is called. */
 struct phx__block {
     struct phx__mem *mem;
-    uint32_t refs;
+    uint32_t refs, moved; /* moved: bytes came to a place in it; who looks at that sets it to 0 */
     uint8_t *data;
     size_t capacity, used;
     void (*release)(const void *data, size_t size, void *arg); /* NULL: data is our own memory */

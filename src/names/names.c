@@ -105,9 +105,8 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     rest.capacity = own->count + losses; /* each loss makes at most one piece more */
     surplus = rest.capacity > PHX__CARD_CLAIMS ? rest.capacity - PHX__CARD_CLAIMS : 0;
     if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
-                      sizeof *n->conflicts) != 0)
-        return PHX_ENOMEM;
-    if ((rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
+                      sizeof *n->conflicts) != 0
+        || (rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
@@ -168,6 +167,22 @@ void phx__names_join_pages(struct phx__names *n)
     n->paged = 0;
 }
 
+uint32_t phx__names_count(const struct phx__names *n, uint32_t node)
+{
+    return node >= n->capacity ? 0 : n->of[node].count + (node == PHX__SELF ? n->paged : 0);
+}
+
+PHX__COLD const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i)
+{
+    const struct phx__names_of *list = &n->of[node], *next = n->pages;
+
+    if (i >= phx__names_count(n, node))
+        return NULL;
+    for (; i >= list->count; list = next++)
+        i -= list->count;
+    return list->at + i;
+}
+
 /* The list of all own claims that meet or touch first..last, NULL: no memory. */
 PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t first, uint64_t last)
 {
@@ -185,14 +200,12 @@ PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t
     return list;
 }
 
-/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0 or PHX_ENOMEM. */
+/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0, or there is none. */
 PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list, uint32_t more)
 {
     return phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0
-                   || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
-                                    sizeof *n->of->at) != 0
-               ? PHX_ENOMEM
-               : 0;
+           || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
+                            sizeof *n->of->at) != 0;
 }
 
 /* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page
@@ -205,7 +218,7 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
     PHX_ASSERT(at == 0 || list->count > 0);
-    if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+    if (list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
         && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
         && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
         list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
@@ -409,9 +422,8 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 
     if (first > last)
         return PHX_ERANGE;
-    if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
-        return PHX_ENOMEM;
-    if ((own = names_open(n, first, last)) == NULL)
+    if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0
+        || (own = names_open(n, first, last)) == NULL)
         return PHX_ENOMEM;
     was = own->count;
     i = names_from(own, first);
@@ -489,9 +501,8 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     phx__names_join_pages(n);
     if (count == 0 && node >= n->capacity)
         return 0; /* many nodes have no names, and take no room here */
-    if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
-        return PHX_ENOMEM;
-    if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
+    if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0
+        || (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL))
         return PHX_ENOMEM;
     theirs.count = theirs.capacity = count;
     for (i = 0; i < count; i++) {
@@ -640,9 +651,9 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
     uint64_t epoch = n->epoch_max;
 
     phx__names_join_pages(n);
-    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
-        if (own->at[i].first <= last && own->at[i].epoch > epoch)
-            epoch = own->at[i].epoch;
+    if (n->capacity > 0)
+        for (uint32_t i = names_from(own, first); i < own->count && own->at[i].first <= last; i++)
+            epoch = PHX__MAX(epoch, own->at[i].epoch);
     return epoch;
 }
 

@@ -36,7 +36,6 @@ struct phx__names {
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
     int keep;           /* own claims keep their epochs */
-    int flat;           /* no pages: questions of the host, which are in no record, would join them */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -46,6 +45,9 @@ PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
 /* Puts all own claims into of[PHX__SELF]. */
 PHX_PRIVATE void phx__names_join_pages(struct phx__names *n);
+/* How many claims a node has; claim i of these, or NULL. For what the host asks: nothing changes. */
+PHX_PRIVATE uint32_t phx__names_count(const struct phx__names *n, uint32_t node);
+PHX_PRIVATE const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);

@@ -114,10 +114,9 @@ static int api_config_check(const struct phx_config *c)
         || !api_within(c->hop_limit, 1, 255) || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
-        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
+        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0
+        || (c->on_begin != NULL && c->on_abandon == NULL)) /* some of its buffers would never come back */
         return PHX_EINVAL;
-    if (c->on_begin != NULL && c->on_abandon == NULL)
-        return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL)
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
@@ -676,16 +675,15 @@ PHX__COLD size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity
 
 PHX__COLD size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of;
+    const struct phx__claim *c;
+    uint32_t node;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
-    of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
-        out[i].first = of->at[i].first;
-        out[i].last = of->at[i].last;
-    }
-    return of->count;
+    node = phx__id_find(&p->ids, owner);
+    for (uint32_t i = 0; i < capacity && (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
+        out[i] = (struct phx_range){ c->first, c->last };
+    return phx__names_count(&p->names, node);
 }
 
 PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)

@@ -200,14 +200,6 @@ int phx__node_is_gone(const phx *p, uint32_t node)
     return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
 }
 
-const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
-
-    phx__names_join_pages((struct phx__names *)&p->names); /* its form alone changes */
-    return node < p->names.capacity ? &p->names.of[node] : &none;
-}
-
 /* Why it is not what it was; h: of the last link with it, or NULL. */
 static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
@@ -241,7 +233,7 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     }
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    out->ranges_count = phx__node_names(p, node)->count;
+    out->ranges_count = phx__names_count(&p->names, node);
 }
 
 const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])

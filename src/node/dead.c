@@ -23,7 +23,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
@@ -54,7 +54,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
     struct phx__history *h = phx__node_history(p, node);
 
-    if (phx__node_names(p, node)->count > 0)
+    if (phx__names_count(&p->names, node) > 0)
         phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
@@ -108,7 +108,6 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
     struct phx__card card;
     struct phx__writer w;
@@ -117,9 +116,9 @@ PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t no
         return;
     p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
-    card.claim_count = of->count;
+    card.claim_count = phx__names_count(&p->names, node);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_route_put_card(&w, &card, of->at);
+    phx__wire_route_put_card(&w, &card, phx__names_claim(&p->names, node, 0));
     if (!w.bad)
         (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
 }

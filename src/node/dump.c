@@ -57,7 +57,7 @@ PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struc
 
 PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(d->p, node);
+    const struct phx__claim *c;
     struct phx_node n;
 
     phx__node_fill(d->p, node, &n);
@@ -68,8 +68,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (uint32_t i = 0; i < of->count; i++)
-        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
+    for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
+        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);
     phx__node_text_put(&d->t, "]}");
 }
 
@@ -141,7 +141,7 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
-    const struct phx__names_of *of = phx__node_names(d->p, node);
+    const struct phx__claim *c;
     char id[PHX_ID_TEXT];
     struct phx_node n;
 
@@ -151,10 +151,9 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
-        phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
-                           of->at[i].last);
-    phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+    for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
+        phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
+    phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
 }
 
 PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)

@@ -160,17 +160,17 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 /* Names that it claims in vain: one that cannot be reached holds them by a higher claim until it failed. */
 PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
+    const struct phx__claim *c;
     char id[PHX_ID_TEXT];
 
-    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++) {
-        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)of->at[k].first, NULL, 0);
+    for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, node, k)) != NULL; k++) {
+        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)c->first, NULL, 0);
         uint32_t owner = phx__names_owner(&p->names, (uint64_t)name, NULL, NULL);
         uint64_t at;
         if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
             continue;
         at += p->cfg.detector.broken_us;
-        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", of->at[k].first, of->at[k].last,
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", c->first, c->last,
                            at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
     }
 }
@@ -178,7 +178,7 @@ PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
-    const struct phx__names_of *of;
+    const struct phx__claim *c;
     struct phx_node n;
     uint32_t i;
 
@@ -189,11 +189,10 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
-    of = phx__node_names(p, i);
-    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++)
-        phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
-    if (of->count > EXPLAIN_MANY)
-        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
+    for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, i, k)) != NULL; k++)
+        phx__node_text_put(&t, "names: %u-%u\n", c->first, c->last);
+    if (n.ranges_count > EXPLAIN_MANY)
+        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(n.ranges_count - EXPLAIN_MANY));
     if (i == PHX__SELF) {
         explain_hubs(&t, p);
     } else {

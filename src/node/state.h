@@ -103,7 +103,7 @@ struct phx__news {
     int owner_late;         /* an owner could not be looked up for lack of memory */
     int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
-    uint64_t unheld[64];    /* names + 1 of which the log has said that nobody holds them */
+    uint64_t unheld[64];    /* name | 1, since bit 0 is that of its place: the log has called it unheld */
 };
 
 /* phx_close: see step_leave. */

@@ -151,13 +151,13 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 static int step_write_card(phx *p)
 {
-    const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
+    const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
         .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
-        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = claims
     };
     struct phx__writer w;
-    size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
+    size_t size = phx__wire_route_card_size(p->addr.count, claims);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -166,7 +166,8 @@ static int step_write_card(phx *p)
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     memcpy(head.address, p->addr.at, sizeof head.address);
     phx__buf_writer_init(&w, data, size);
-    phx__wire_route_put_card(&w, &head, mine->at);
+    phx__names_join_pages(&p->names);
+    phx__wire_route_put_card(&w, &head, phx__names_claim(&p->names, PHX__SELF, 0));
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
     phx__mem_put(&p->mem, data, size);
     return err;
@@ -270,14 +271,14 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
  * What waits for its names ends first, as long as these are known. 0, or PHX_ENOMEM: once more. */
 PHX__COLD static int step_fail(phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
+    const struct phx__claim *c;
     struct phx__link *l;
     uint32_t slot = 0;
 
     if (p->ids.used[node] == PHX__ID_FAILED)
         return 0;
-    for (uint32_t i = 0; i < of->count; i++)
-        phx__post_box_fail(&p->post, node, of->at[i].first, of->at[i].last);
+    for (uint32_t i = 0; (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
+        phx__post_box_fail(&p->post, node, c->first, c->last);
     while ((l = phx__node_each_link(p, &slot)) != NULL)
         if (l->peer == node)
             phx__node_links_close(p, l, PHX_EFAILED, 1);
@@ -351,6 +352,19 @@ static int step_has_news(const phx *p)
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
+static void step_names_changed(phx *p, const struct phx__names_changes *c)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+    int any = c->count > PHX__COUNT(c->at);
+
+    for (uint32_t i = 0; i < (any ? 1 : c->count); i++)
+        phx__node_handover_names(&p->handover, any ? &all : &c->at[i], p->now);
+    if (any)
+        phx__post_box_names(&p->post);
+    else
+        phx__post_box_ranges(&p->post, c->at, c->count);
+}
+
 static void step_settle(phx *p)
 {
     uint64_t version;
@@ -368,11 +382,7 @@ static void step_settle(phx *p)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
-        phx__node_handover_names(&p->handover, p->now);
-        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
-            phx__post_box_names(&p->post);
-        else
-            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        step_names_changed(p, &p->names.changes);
         if (p->lost.version == p->names.version)
             p->names.changes.count = 0;
     }
@@ -642,6 +652,5 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
         || (err = step_write_card(p)) != 0)
         return err;
-    p->names.flat = cfg->record != NULL;
     return phx__node_links_open(p);
 }

@@ -161,9 +161,9 @@ static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
-    if (*said == name + 1)
+    if (*said == (name | 1))
         return;
-    *said = name + 1;
+    *said = name | 1;
     phx__node_log(p, PHX_LOG_INFO, "name %u: nobody is known to hold it, messages to it wait", name);
 }
 
@@ -196,7 +196,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 static int wiring_held(phx *p, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
 {
-    p->set.walked += phx__node_names(p, node)->count;
+    p->set.walked += phx__names_count(&p->names, node);
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 

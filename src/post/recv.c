@@ -35,8 +35,8 @@
  * of them is here. */
 #define RECV_AHEAD 16u
 /* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
- * as much as it needs. Where that is full those of which nothing has come for so long give way, and must come
- * again. */
+ * as much as it needs. Where that is full those of which nothing has come for so long, nor came into a
+ * place since then, give way and must come again. */
 #define RECV_STILL (500 * PHX__MS)
 
 struct phx__begun {
@@ -169,8 +169,7 @@ static int recv_has_room(const struct phx__post *p, const struct phx__flow_in *i
 {
     size_t others = p->recv.bytes - in->booked, half = p->mem->limit / 2;
 
-    return phx__mem_has_room_for_mail(p->mem, size)
-           && (p->mem->limit == 0 || others == 0 || others < half);
+    return phx__mem_has_room_for_mail(p->mem, size) && (p->mem->limit == 0 || others < half);
 }
 
 /* Messages that stand still give way to this one. */
@@ -184,8 +183,13 @@ PHX__COLD static void recv_give_way(struct phx__post *p, const struct phx__flow_
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
 
-        if (in != NULL && in != wants && in->booked > 0 && in->at + RECV_STILL <= now)
+        if (in == NULL || in == wants || in->booked == 0 || in->at + RECV_STILL > now)
+            continue;
+        in->at = now;
+        if (in->part->moved == 0)
             phx__post_sched_give_up(p, in);
+        else
+            in->part->moved = 0;
     }
 }
 
@@ -652,11 +656,6 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 
 /* ---- Payloads read into place */
 
-static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
-{
-    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
-}
-
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
     struct phx__post_peer *peer;
@@ -678,7 +677,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
         return 0;
-    recv_set_place(&peer->in, d.size, out);
+    *out = (struct phx__place){ phx__buf_block_hold(peer->in.part), peer->in.part->used, d.size, 0 };
     return head;
 }
 
@@ -690,7 +689,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     /* Another link that holds it may have read the front of this very fragment. */
     if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
         return 0;
-    recv_set_place(&peer->in, 0, out);
+    *out = (struct phx__place){ phx__buf_block_hold(part), part->used, 0, 0 };
     return 1;
 }
 

@@ -307,9 +307,8 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
     }
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
-    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
-        return NULL;
-    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
+    if (!phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
+        || (b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;

@@ -6,6 +6,7 @@
 # runs early, one by a signal and one by killing the driver dead, and looks for what is left.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. extras/launch/procs.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 driver=
 cleanup() {
@@ -30,15 +31,10 @@ said() {
     grep -q "$1" "$dir/out"
     ok $? "demo: says '$1'"
 }
-runs() { # a process that has ended but has not been waited for does not run
-    case $(ps -o stat= -p "$1" 2>/dev/null) in '' | Z*) return 1 ;; esac
-}
 gone() { # up to five seconds until none of these processes runs
     tries=0
     while [ $tries -lt 50 ]; do
-        left=0
-        for pid in "$@"; do ! runs "$pid" || left=1; done
-        [ $left = 1 ] || return 0
+        procs | awk -v of=" $* " 'index(of, " " $1 " ") { left = 1 } END { exit left }' && return 0
         sleep 0.1
         tries=$((tries + 1))
     done
@@ -53,7 +49,7 @@ start() { # begins a run and waits until its processes are at work
         sleep 0.1
         tries=$((tries + 1))
     done
-    pids=$(ps -A -o pid= -o ppid= | awk -v parent=$driver '$2 == parent { print $1 }')
+    pids=$(children $driver)
     [ -n "$pids" ]
 }
 

@@ -9,6 +9,7 @@
 # others. Each run compares its count with the known one and says so. SEEDS=n (3) asks for more.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. extras/launch/procs.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
@@ -25,7 +26,9 @@ ok() { # status, name; on failure what the program said is shown
     fi
 }
 left_behind() { # processes of ours; a dead one that nobody has waited for is none
-    ps -A -o stat= -o args= | awk -v exe="$dir/nqueens" '$1 !~ /^Z/ && $2 == exe' | wc -l
+    procs | awk '$3 == "nqueens" { print $1 }' | while read -r pid; do
+        case $(arguments "$pid") in "$dir/nqueens "*) echo "$pid" ;; esac
+    done | wc -l
 }
 gone() { # up to five seconds until none is left
     tries=0

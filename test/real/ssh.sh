@@ -9,6 +9,7 @@
 # node 2 has no other way. It waits for lines of output, with a bound, and never for a time.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. extras/launch/procs.sh
 sshd=$(command -v sshd || for f in /usr/sbin/sshd /usr/local/sbin/sshd; do [ -x $f ] && echo $f; done)
 if [ -z "$sshd" ] || ! command -v ssh >/dev/null || ! command -v ssh-keygen >/dev/null; then
     echo '1..0 # SKIP no sshd, ssh or ssh-keygen (Debian: openssh-server, openssh-client)'
@@ -123,8 +124,7 @@ until_line "$dir/1.out" '^got 2 ' 20 && until_line "$dir/2.out" '^got 1 ' 20
 ok $? 'messages both ways' "$dir/1.out" "$dir/2.out"
 
 # The session is the child of our server that is there now (its own children are of no interest).
-sessions() { ps -o pid= --ppid "$server" 2>/dev/null || pgrep -P "$server"; }
-victims=$(sessions)
+victims=$(children "$server")
 tell 3 'send 2 20'
 kill -9 $victims 2>/dev/null
 tell 4 'send 1 20'

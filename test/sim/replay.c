@@ -776,7 +776,6 @@ static void start(void)
     os.wake = own_world ? world_wake_other : world_wake; /* it is not the built-in one */
     if ((err = phx_new(&p, &c, now)) != 0)
         end(at_byte < record_size, phx_strerror(err));
-    p->names.flat = 1;
 }
 
 static void load(const char *path)

@@ -17,6 +17,7 @@
 
 #define PATIENCE ((uint64_t)60000000)
 #define NODES 3
+#define SLOW 4 /* senders of test_slow that are slow; the next one is not, and the one after it gets it all */
 #define MESSAGES 100 /* of each node to each other */
 #define SIZE_MOST 700000u
 
@@ -29,11 +30,13 @@ struct large {
     struct phx_alloc alloc;
     int silent; /* what comes is not looked at */
     int begins, whole; /* whole: its reads are not cut */
+    int slow;          /* it sends no more than `budget` bytes */
+    size_t budget;
     long got, wrong, begun, shown, abandoned, in_place;
     uint64_t next[NODES], sent[NODES];
     void *mine[64]; /* buffers that were given */
 };
-static struct large nodes[NODES];
+static struct large nodes[SLOW + 2];
 
 /* ---- A world that cuts ------------------------------------------------------------------------- */
 
@@ -107,7 +110,18 @@ static int large_local(void *w, int h, struct phx_address *out)
 static long large_send(void *w, int h, const struct iovec *iov, int count)
 {
     struct large *n = w;
-    return n->real.send(n->real.world, h, iov, count);
+    struct iovec first = *iov;
+    long sent;
+
+    if (!n->slow)
+        return n->real.send(n->real.world, h, iov, count);
+    if (n->budget == 0)
+        return PHX_EAGAIN;
+    if (first.iov_len > n->budget)
+        first.iov_len = n->budget;
+    sent = n->real.send(n->real.world, h, &first, 1);
+    n->budget -= sent > 0 ? (size_t)sent : 0;
+    return sent;
 }
 
 static void large_close(void *w, int h)
@@ -241,7 +255,7 @@ static void large_message(phx *p, const struct phx_message *m, void *user)
     }
 }
 
-static void large_open(int i, const char *hub)
+static void large_open(int i, const char *hub, size_t mem_limit)
 {
     struct large *n = &nodes[i];
     struct phx_config c;
@@ -254,6 +268,7 @@ static void large_open(int i, const char *hub)
     n->begins = 1;
     phx_config_init(&c);
     c.os = &n->hooks;
+    c.mem_limit = mem_limit;
     c.alloc = &n->alloc;
     c.on_message = large_message;
     c.on_begin = large_begin;
@@ -280,11 +295,11 @@ static int large_meet(void)
     struct phx_id id;
     int i, known;
 
-    large_open(1, NULL);
+    large_open(1, NULL, 0);
     check(phx_listening(nodes[1].p, 0, &at) == 0, "listens");
     phx_address_text(&at, text);
-    large_open(0, text);
-    large_open(2, text);
+    large_open(0, text, 0);
+    large_open(2, text, 0);
     do {
         large_turn();
         for (known = i = 0; i < NODES * NODES; i++)
@@ -395,6 +410,82 @@ static void test_end_in_midst(void)
         ok(test_heap_is_clean(&nodes[i].heap), "node %d gave all its memory back", i);
 }
 
+/* A tenth of a second of all, in which each slow one sends `most` bytes. */
+static void slow_turns(uint64_t *now, size_t most)
+{
+    for (int t = 0; t < 10; t++) {
+        for (int i = 0; i < SLOW + 2; i++) {
+            nodes[i].budget = most / 10;
+            phx_step(nodes[i].p, *now, NULL, 0);
+        }
+        *now += 10000;
+    }
+}
+
+/* All of them send as much, one after the other; that it gets `want` messages takes how many turns? */
+static int slow_send(uint64_t *now, size_t size, size_t most, long want)
+{
+    static uint8_t data[1u << 20];
+    struct large *to = &nodes[SLOW + 1];
+    int i, turns;
+
+    for (i = 0; i <= SLOW; i++) {
+        check(phx_send(nodes[i].p, SLOW + 1, 0, 0, data, size) == 0, "sent");
+        slow_turns(now, 4000);
+    }
+    for (turns = 0; turns < 1000 && to->got < want; turns++)
+        slow_turns(now, most);
+    return turns;
+}
+
+static void test_slow(void)
+{
+    /* Goal: where half of mem_limit is full a message that comes slowly does not give way, and one that
+     * stands still does (promise 110). Method: four nodes of 320 kbit/s, whose fragments take 1.6 s each,
+     * fill it with 1 MiB each, and a fifth one sends as much; then they do that again, and stop in the
+     * midst of a fragment. All have sent something before: of a flow that is new nothing comes to a place.
+     * */
+    struct large *to = &nodes[SLOW + 1];
+    uint64_t now = phx_now_us(), out[SLOW];
+    struct phx_address at;
+    char text[PHX_ADDRESS_TEXT];
+    struct phx_stats s;
+    struct phx_id id;
+    int i, turns, known = 0;
+
+    large_open(SLOW + 1, NULL, 8u << 20);
+    check(phx_listening(to->p, 0, &at) == 0, "listens");
+    for (i = 0; i <= SLOW; i++)
+        large_open(i, phx_address_text(&at, text), 0);
+    to->silent = to->whole = 1;
+    for (turns = 0; turns < 1000 && known <= SLOW; turns++) {
+        slow_turns(&now, 0);
+        for (known = i = 0; i <= SLOW; i++)
+            known += phx_owner(nodes[i].p, SLOW + 1, &id) == 0;
+    }
+    (void)slow_send(&now, 1000, 4000, SLOW + 1);
+    ok(to->got == SLOW + 1, "all five have sent something");
+    for (i = 0; i < SLOW; i++) {
+        nodes[i].slow = 1;
+        check(phx_stats(nodes[i].p, &s) == 0, "counters");
+        out[i] = s.bytes_out;
+    }
+    turns = slow_send(&now, 1u << 20, 4000, 2 * (SLOW + 1));
+    ok(to->got == 2 * (SLOW + 1), "all five messages are there after %d.%d s", turns / 10, turns % 10);
+    for (i = 0; i < SLOW; i++) {
+        check(phx_stats(nodes[i].p, &s) == 0, "counters");
+        out[i] = s.bytes_out - out[i];
+        ok(out[i] < (1u << 20) + 40000, "a slow one sent %lu bytes", (unsigned long)out[i]);
+    }
+    turns = slow_send(&now, 1u << 20, 0, 2 * (SLOW + 1) + 1);
+    ok(to->got == 2 * (SLOW + 1) + 1 && turns < 20,
+       "when they stand still the fifth one is there %d.%d s later", turns / 10, turns % 10);
+    for (i = 0; i < SLOW + 2; i++) {
+        phx_free(nodes[i].p);
+        ok(test_heap_is_clean(&nodes[i].heap), "node %d gave all its memory back", i);
+    }
+}
+
 static void test_config(void)
 {
     struct phx_config c;
@@ -413,6 +504,7 @@ int main(void)
     for (i = 0; i < sizeof pattern; i++)
         pattern[i] = (uint8_t)(i * 7 + i / 251 + (i >> 16) * 13);
     test_config();
+    test_slow();
     if (ok(large_meet(), "three nodes know each other")) {
         test_torn();
         test_relay();

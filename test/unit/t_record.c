@@ -314,6 +314,46 @@ static void no_memory(void)
     remove(path);
 }
 
+static void ask_all(struct node *n, const struct phx_id *other)
+{
+    static char text[100000];
+    struct phx_range range;
+    struct phx_node node;
+    struct phx_stats stats;
+
+    ok(phx_nodes(n->p, &node, 1) > 0 && phx_names(n->p, &n->id, &range, 1) > 300
+           && phx_stats(n->p, &stats) == 0 && phx_explain(n->p, &n->id, text, sizeof text) > 0
+           && phx_explain(n->p, other, text, sizeof text) > 0
+           && phx_dump(n->p, PHX_DUMP_JSON, text, sizeof text) > 0
+           && phx_dump(n->p, PHX_DUMP_DOT, text, sizeof text) > 0 && phx_routes(n->p, NULL, 0) > 0
+           && phx_links(n->p, NULL, 0) > 0 && phx_hubs(n->p, NULL, 0) == 0 && phx_pending(n->p) == 0,
+       "questions are answered");
+}
+
+/* promise 115: questions are in no record, so they change nothing. Names that come in front of many others
+ * are in several lists until the next step, and where they are decides what memory the next one takes. */
+static void questions(void)
+{
+    struct node n[2];
+    char path[200];
+
+    snprintf(path, sizeof path, "%s", path_of("questions"));
+    begin_recorded(&n[0], path, 0);
+    begin_other(&n[1], n[0].at);
+    eventually(phx_owner(n[0].p, 2, NULL) == 0, "two nodes know each other");
+    for (uint64_t i = 0; i < 3000; i++) {
+        (void)phx_assume(n[0].p, 10000 - 3 * i, 10000 - 3 * i);
+        if (i % 500 == 499)
+            ask_all(&n[0], &n[1].id);
+        if (i % 1000 == 999)
+            turn(1);
+    }
+    finish_all(n, 2);
+    fclose(rec.file);
+    ok(strncmp(replay(path), "same: ", 6) == 0, "its record runs the same node again");
+    remove(path);
+}
+
 static void by_descriptor(void)
 {
     lived_again(HOST_FD);
@@ -330,6 +370,7 @@ static const struct test tests[] = {
     { "in_it", what_is_in_it },
     { "killed", killed },
     { "no_memory", no_memory },
+    { "questions", questions },
     { NULL, NULL },
 };
 

@@ -10,8 +10,10 @@
 /* A script is words; a is the brain, all others are this file. Its own number is 2 at the start.
  *
  *      +b        b's link is up; hellos have said all     -b      it is lost
+ *      +bi2      the same, of incarnation 2
  *      b:c5/1    b tells of c: number 5, one hop; x: unreachable; i2 behind it: incarnation 2;
  *                v2: version 2 of its card comes along (1 if it says nothing), v0: none; w2: another card
+ *                l2: one that says goodbye
  *      b?c7      b requests c at number 7                 b?c7h1  that may go one hop
  *      b~cd      b's beat, its neighbours are c and d     b~scd   with SHRUNK
  *      b%        a beat whose digest is another           b#c5/1,d2/x  b's summary; b#r...: a reply
@@ -137,29 +139,30 @@ static const char *read_entry(const char *s, struct phx__entry *e, uint32_t *v)
         e->incarnation = strtoul(s + 1, &end, 10);
         s = end;
     }
-    if (*s == 'v' || *s == 'w') {
-        e->card = (const uint8_t *)(*s == 'v' ? "\1ard" : "\1ARD");
+    if (*s == 'v' || *s == 'w' || *s == 'l') {
+        e->card = (const uint8_t *)(*s == 'v' ? "\1ard" : *s == 'w' ? "\1ARD" : "\3ard");
         e->card_version = (uint32_t)strtoul(s + 1, &end, 10);
         s = end;
     }
     return s;
 }
 
-static void play_up(struct host *h, uint32_t nbr)
+static void play_up(struct host *h, const char *s)
 {
     const struct phx__dest *self = phx__route_dest(&h->route, PHX__SELF);
     struct world *w = h->w;
     struct phx__route_hello hello;
     struct phx__entry e;
-    uint32_t v, node;
-    char text[] = "?1/0";
+    uint32_t nbr = letter(*s), v, node;
+    char text[16];
 
-    text[0] = (char)('a' + nbr);
+    snprintf(text, sizeof text, "%c1/0%s", *s, s + 1);
     read_entry(text, &e, &v);
     phx__id_add(&h->ids, &e.id, &node);
     w->link[0][nbr] = w->wire[0][nbr] = ++w->links;
     memset(&hello, 0, sizeof hello);
-    hello.incarnation = hello.seq = hello.card = 1;
+    hello.seq = hello.card = 1;
+    hello.incarnation = e.incarnation;
     hello.told_seq = self->seq;
     hello.told_card = self->card_version;
     phx__route_up(&h->route, node, &hello, w->now);
@@ -253,7 +256,7 @@ static void play_from(struct host *h, const char *s)
 static void play(struct host *h, const char *s)
 {
     if (*s == '+')
-        play_up(h, letter(s[1]));
+        play_up(h, s + 1);
     else if (*s == '-')
         host_down(h, letter(s[1]));
     else if (*s == '^')
@@ -366,6 +369,8 @@ static const struct script scripts[] = {
      "b:c1/1* c:b1/1* b:b0/x b:b0/x"},
     {"lives: what others say of a neighbour is told to it", "+b +c ! c:b1/xi3 ! 1s b:b1/0i4 !",
      "b:c1/1* c:b1/1* b:b0/xi3 c:b1/xi3* b~ c~ c:b1/1i4*"},
+    {"a neighbour that left and returned is told of anew, and what there is",
+     "+b +c b~ac c~ab ! 5ms b:b2/0l2 ! -b ! 2s +bi2 ! 5ms", "c~ b:c1/1* c:b1/1i2*"},
     {"cards: without one nothing is told", "+b +c b:d5/1v0 !", "b:c1/1* c:b1/1*"},
 };
 
