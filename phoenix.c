@@ -8186,6 +8186,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
  * we believe, is it valid today, is the private key its own? An error is reported then, and not link by
  * link. */
 /* include "tls/cert.h" */
+/* include "base/buf.h" */
 
 #ifdef PHX_TLS
 

@@ -22,7 +22,7 @@ one() {
     [ ! -e "extras/${name#t_}/${name#t_}.c" ] || extra=extras/${name#t_}/${name#t_}.c
     if ! $cc $over "test/unit/$name.c" $extra "$out/libphx.a" $libraries -o "$out/$1" 2> "$out/$1.said"; then
         echo "# $1: not built, see $out/$1.said"
-    elif ! timeout 300 "$out/$1" > "$out/$1.said" 2>&1; then
+    elif ! timeout 900 "$out/$1" > "$out/$1.said" 2>&1; then
         echo "# $1: failed, see $out/$1.said"
     fi
 }

@@ -672,7 +672,8 @@ static void test_too_soon(void)
     /* Goal: a message to a node whose only address seems to be our own does not end that address's rest; a
      * wish for which there is no memory is lost, and comes again with the next message. */
     struct rig *r = rig_new(10, 64, 7);
-    uint32_t node = rig_known(r), latent;
+    uint32_t node = rig_known(r), latent, i;
+    struct phx_address a[2];
     uint64_t wait;
 
     rig_wait(r);
@@ -681,6 +682,21 @@ static void test_too_soon(void)
     phx__dial_want(&r->d, node);
     wait = rig_wait(r);
     ok(wait >= 9 * RETRY_MAX, "it rests for %u s", (unsigned)(wait / SECOND));
+    rig_check(r);
+    rig_free(r);
+    r = rig_new(10, 64, 9);
+    node = rig_node(r);
+    a[0] = v4(1, 1);
+    a[1] = v4(2, 2);
+    check(phx__dial_set_addrs(&r->d, node, a, 2) == 0, "two addresses");
+    for (i = 0; i < 2; i++) {
+        rig_wait(r);
+        rig_fail(r, r->last.slot, phx__addr_equal(&r->last.to, &a[0]) ? PHX_ESELF : PHX_EREFUSED);
+    }
+    check(phx__dial_set_addrs(&r->d, node, a, 1) == 0, "of which one is left");
+    wait = rig_wait(r);
+    ok(wait >= 9 * RETRY_MAX, "so it does if another address, whose turn was sooner, is gone: %u s",
+       (unsigned)(wait / SECOND));
     rig_check(r);
     rig_free(r);
     r = rig_mesh(10, 0, 64, 8);

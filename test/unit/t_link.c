@@ -513,6 +513,50 @@ static void test_ahead(void)
     ok(end(), "all memory is back");
 }
 
+/* Queues a frame of this type and size on side 0's link. */
+static void queue(int type, size_t size)
+{
+    struct phx__writer w;
+    size_t start;
+
+    check(phx__link_out_control(&sides[0].set, &sides[0].link, size, &w) == 0, "room");
+    start = phx__wire_begin(&w, type, 0, 0);
+    w.size = start + size;
+    phx__wire_end(&w, start);
+    check(phx__link_out_control_end(&sides[0].set, &sides[0].link, &w) == 0, "queued");
+}
+
+static void test_turns(void)
+{
+    /* Goal: news are in front of data up to 64 KiB of control frames, and beyond that take turns with it, in
+     * order; other frames pass them. Control frames are written into blocks of 2 KiB, which a link at rest
+     * keeps, and larger ones into their own, which it does not. */
+    struct phx__link_out *o = &sides[0].link.out;
+
+    begin();
+    check(meet() == 0 && is_up() && phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0,
+          "a link");
+    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->used == 0, "2 KiB");
+    queue(PHX__UPDATE, 65536);
+    ok(o->control.bytes == 65536 && o->news.bytes == 0 && o->tail->capacity == 65536, "64 KiB in one");
+    queue(PHX__UPDATE, 100);
+    ok(o->control.bytes == 65636 && o->news.bytes == 0, "and some more, since it was not above");
+    queue(PHX__UPDATE, 100);
+    queue(PHX__BEAT, 50);
+    ok(o->control.bytes == 65686 && o->news.bytes == 100, "then they wait, and a heartbeat does not");
+    o->tail->used = 2048 - 100;
+    queue(PHX__BEAT, 100);
+    ok(o->tail->used == 2048, "a block is filled");
+    queue(PHX__BEAT, 50);
+    ok(o->tail->used == 50, "and there is another");
+    check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
+    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->used == 0, "which is kept");
+    queue(PHX__SUMMARY, 2049);
+    check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
+    ok(o->tail == NULL, "a larger one is not");
+    ok(end(), "all memory is back");
+}
+
 static void test_room(void)
 {
     /* Goal: news of 1 MiB may wait for a link, of an eighth of what 32 MiB for all leave if that is less, and
@@ -627,6 +671,7 @@ int main(void)
     test_reads();
     test_lends();
     test_ahead();
+    test_turns();
     test_room();
     test_price();
     test_rests();

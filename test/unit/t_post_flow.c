@@ -283,9 +283,16 @@ static void test_early(void)
     check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
     (void)phx__post_run(p);
     ok(p->counters.messages_in > 50 && p->counters.messages_in < 66 && p->recv.early.size == 0, "and taken");
+    memset(&id, 0xec, sizeof id);
+    inject_as(w, id, 7, 0, F | L, 10, 10);
+    w->now += 10 * PHX__SECOND;
+    check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
+    i = (int)p->counters.messages_in;
+    (void)phx__post_run(p);
+    ok((int)p->counters.messages_in == i + 1, "10 s later");
     memset(&id, 0xef, sizeof id);
     inject_as(w, id, 7, 0, F | L, 10, 10);
-    w->now += 11 * PHX__SECOND;
+    w->now += 10 * PHX__SECOND + 1;
     check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
     i = (int)p->counters.messages_in;
     (void)phx__post_run(p);

@@ -669,6 +669,111 @@ static void test_record(void)
     end();
 }
 
+static size_t room_now;
+static uint32_t with_card, without;
+
+static size_t say_room(phx *ctx, uint32_t nbr)
+{
+    (void)ctx, (void)nbr;
+    return room_now;
+}
+
+static void count_cards(phx *ctx, uint32_t nbr, const struct phx__entry *e, uint32_t count)
+{
+    (void)ctx, (void)nbr;
+    for (; count-- > 0; e++) {
+        with_card += e->card != NULL && e->id.b[0] == 5;
+        without += e->card == NULL && e->id.b[0] == 5;
+    }
+}
+
+/* Node 5 is heard of, with a card of so many bytes; or it was known, has another card, and is lost. What is
+ * said where there is so much room: 1 with its card, 0 without, -1 nothing. */
+static int said_in(size_t room, uint32_t size, int lost)
+{
+    static uint8_t bytes[300000];
+    struct phx__entry e = { .incarnation = 1, .seq = 2, .hops = 1, .card_version = 2, .card = bytes };
+
+    begin();
+    r->ops.room = say_room;
+    r->ops.update = count_cards;
+    room_now = SIZE_MAX;
+    up(1);
+    up(2);
+    if (lost)
+        tell(1, 5, 2, 1);
+    host_flush(h);
+    wait(PHX__SECOND);
+    host_id(&e.id, 5);
+    e.card_size = size;
+    with_card = without = 0;
+    check(phx__route_entry(r, node_of(1), &e, world.now) == 0, "another card");
+    if (lost)
+        check(tell_as(1, 5, 2, PHX__UNREACHABLE, 1, 0) == 0, "and it is lost");
+    room_now = room;
+    host_flush(h);
+    wait(10 * PHX__MS);
+    end();
+    return with_card > 0 ? 1 : without > 0 ? 0 : -1;
+}
+
+static void test_rooms(void)
+{
+    /* Goal: a card waits where there is not room for it, unless there are 256 KiB. A loss waits for no room,
+     * and takes a card of 4 KiB along, or one for which there is room. */
+    const size_t card = 1000 + PHX__ENTRY_SIZE;
+
+    ok(said_in(card, 1000, 0) == 1 && said_in(card - 1, 1000, 0) == -1, "a byte less, and it waits");
+    ok(said_in(262144, 300000, 0) == 1 && said_in(262143, 300000, 0) == -1, "256 KiB are enough for any");
+    ok(said_in(0, 4096, 1) == 1 && said_in(0, 4097, 1) == 0, "a loss takes 4 KiB along");
+    ok(said_in(5000, 5000, 1) == 1 && said_in(4999, 5000, 1) == 0, "or what there is room for");
+}
+
+static void test_delegate(void)
+{
+    /* Goal: with 16 nodes known the neighbour that leads to most is the delegate, with 15 there is none. */
+    uint32_t v;
+
+    begin();
+    up(1);
+    for (v = 2; v < 15; v++)
+        tell(1, v, 2, 1);
+    host_flush(h);
+    ok(r->known == 15 && r->delegate == PHX__NONE, "15");
+    wait(PHX__SECOND);
+    tell(1, 15, 2, 1);
+    host_flush(h);
+    ok(r->known == 16 && r->delegate == node_of(1), "16");
+    end();
+}
+
+static void test_passed(void)
+{
+    /* Goal: a request of others is passed on again only after 150 ms. */
+    struct phx__request q = { .incarnation = 1, .seq = 9 };
+
+    begin();
+    up(1);
+    up(2);
+    tell(1, 3, 2, 1);
+    host_flush(h);
+    wait(PHX__SECOND);
+    hear();
+    host_id(&q.id, 3);
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    check(said[NOTE_REQUEST] == 1, "passed on");
+    world.now += 150 * PHX__MS - 1;
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    ok(said[NOTE_REQUEST] == 0, "not before");
+    world.now++;
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "again");
+    end();
+}
+
 int main(void)
 {
     test_counts();
@@ -691,5 +796,8 @@ int main(void)
     test_nothing();
     test_named();
     test_record();
+    test_rooms();
+    test_delegate();
+    test_passed();
     return test_end();
 }

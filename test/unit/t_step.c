@@ -32,6 +32,7 @@ struct side {
     long accepts, reads, waits, asked_most; /* reads: ends that bytes were taken from */
     size_t sent, received, asked;           /* asked: the most bytes of one read */
     long messages, all;                     /* messages: of MESSAGE bytes */
+    int emfile;                             /* so many calls have no descriptor */
 };
 
 static struct end ends[ENDS];
@@ -88,6 +89,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
     int i = next_waiting();
 
     (void)listener, (void)from;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     if (i == ENDS)
         return PHX_EAGAIN;
     ((struct side *)w)->accepts++;
@@ -99,6 +104,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
 static int world_dial(void *w, const struct phx_address *to, int *handle)
 {
     (void)to;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     *handle = connect_from((int)((struct side *)w - sides));
     return *handle < 0 ? *handle : 0;
 }
@@ -464,7 +473,7 @@ static int is_waited_for(uint32_t size)
 
     phx__buf_writer_init(&w, bytes, sizeof bytes);
     start = phx__wire_begin(&w, PHX__PAD, 0, 0);
-    phx__buf_put_bytes(&w, bytes, size - PHX__WIRE_HEADER);
+    w.size = size;
     phx__wire_end(&w, start);
     check(!w.bad && w.size == size, "a frame");
     rest();
@@ -515,6 +524,19 @@ static void test_predictions(void)
     }
     ok(sides[0].all - all == 5 * 17, "each step has its message: %ld", sides[0].all - all);
     ok(waits[1] == 1 && waits[2] == 1 && waits[3] == 1 && waits[4] == 1, "of 17 steps one asks for it");
+    for (i = 0; i < 20 && sides[0].p->links.predicted != 4; i++) {
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0 && step(1) == 0, "sent");
+        step(0); /* which asked in the end */
+    }
+    sides[0].waits = 0;
+    for (i = 0; i < 2; i++) {
+        now += i == 0 ? 5000 : 1;
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+        step(1);
+        step(0);
+        waits[i] = sides[0].waits;
+    }
+    ok(waits[0] == 0 && waits[1] == 1, "5 ms after it was asked it is asked again");
     end_all();
 }
 
@@ -620,6 +642,77 @@ static void test_fds(void)
     end_all();
 }
 
+static uint32_t strangers(void)
+{
+    return sides[0].p->links.unauthenticated;
+}
+
+static void test_descriptors(void)
+{
+    /* Goal: where descriptors run out a listener rests for 500 ms, and then takes as many strangers as there
+     * were links, 16 at least, and others in place of those that have had their 250 ms; a dial without one is
+     * a shortage, too (promise 36). */
+    uint64_t began;
+    int i, left = 0;
+
+    begin_hub();
+    rest();
+    began = now;
+    sides[0].emfile = 1;
+    for (i = 0; i < 40; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    step(0);
+    ok(strangers() == 0 && sides[0].emfile == 0, "no descriptor for the first");
+    now = began + 499999;
+    for (i = 0; i < 5; i++)
+        step(0);
+    ok(strangers() == 0 && next_waiting() < ENDS, "none is asked for");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    ok(strangers() == 16, "then 16 come: %u", strangers());
+    now += 249999;
+    step(0);
+    check(strangers() == 16, "no more");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    for (i = 0; i < ENDS; i++)
+        left += ends[i].side == 0 && ends[i].waiting;
+    ok(strangers() == 16 && left == 8, "then the next 16 in their place: %d wait", left);
+    end_all();
+    begin_hub();
+    join_hub();
+    ok(phx_join(sides[1].p, "tcp://127.0.0.1:7001") == 0, "another hub");
+    sides[1].emfile = 1;
+    for (i = 0; i < 100 && sides[1].emfile > 0; i++)
+        rest();
+    ok(sides[1].emfile == 0 && sides[1].p->links.door.room == 16, "a dial without one is a shortage");
+    end_all();
+}
+
+/* Goal: memory of finished messages is kept for the next for 2 s, 34 MiB of it. */
+static void test_spare(void)
+{
+    struct phx__mem *m;
+    void *p;
+
+    begin_hub();
+    rest();
+    m = &sides[0].p->mem;
+    ok(m->spare_most == (size_t)34 << 20, "34 MiB");
+    p = phx__mem_get_large(m, 1 << 20);
+    phx__mem_put_large(m, p, 1 << 20);
+    step(0);
+    now += 2 * SECOND - 1;
+    step(0);
+    ok(m->spare_bytes == 1 << 20, "it is kept");
+    now++;
+    step(0);
+    ok(m->spare_bytes == 0, "but for 2 s");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -633,5 +726,7 @@ int main(void)
     test_step_bytes();
     test_stats();
     test_fds();
+    test_descriptors();
+    test_spare();
     return test_end();
 }
