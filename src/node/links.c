@@ -819,18 +819,8 @@ static void links_has_turn(phx *p, struct phx__link *l)
         phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
 }
 
-void phx__node_links_ready(phx *p, int handle, int events)
+static void links_ready(phx *p, struct phx__link *l, int events)
 {
-    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
-    struct phx__link *l;
-
-    if (slot == UINT32_MAX)
-        return;
-    if (slot & PHX__LISTENER_SLOT) {
-        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
-        return;
-    }
-    l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
         (void)links_finish_dial(p, l);
         return;
@@ -847,6 +837,17 @@ void phx__node_links_ready(phx *p, int handle, int events)
     }
     links_has_turn(p, l);
     phx__node_links_read(p, l);
+}
+
+uint32_t phx__node_links_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
+
+    if (slot != PHX__NONE && (slot & PHX__LISTENER_SLOT) != 0)
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+    else if (slot != PHX__NONE)
+        links_ready(p, p->links.at[slot], events);
+    return slot;
 }
 
 PHX__COLD void phx__node_links_admit(phx *p)

@@ -5,14 +5,21 @@
  * before the node has it, so what a process that dies has written is all that its node knew. */
 #include "node/record.h"
 
-static void record_put(phx *p, struct phx__note *note, const void *data)
+static void record_put(phx *p, const struct phx__note *note, const void *data)
 {
-    if (note->kind >= PHX__NOTE_STEP && p->step.active)
-        note->kind |= PHX__NOTE_INSIDE;
-    p->own.allocations = 0;
     p->cfg.record(note, sizeof *note, p->cfg.user);
     if (note->size > 0)
         p->cfg.record(data, note->size, p->cfg.user);
+    p->own.allocations = p->own.sends = 0;
+}
+
+PHX__COLD void phx__node_record_flush(phx *p)
+{
+    const struct phx__note step = { PHX__NOTE_STEP, 0, (int64_t)p->now, 0, 0, 0 };
+
+    if (p->own.unsaid)
+        p->cfg.record(&step, sizeof step, p->cfg.user);
+    p->own.unsaid = 0;
 }
 
 PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size)
@@ -21,10 +28,27 @@ PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const v
 
     if (p->cfg.record == NULL)
         return value;
+    phx__node_record_flush(p);
     note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
                                p->mem.looks + p->timers.order + p->rnd.s[0] };
+    if (kind >= PHX__NOTE_STEP && p->step.active)
+        note.kind |= PHX__NOTE_INSIDE;
     record_put(p, &note, data);
     return value;
+}
+
+int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity)
+{
+    int n = p->own.world.wait(p->own.world.world, out, capacity);
+    uint32_t size = n > 0 ? (uint32_t)n * (uint32_t)sizeof *out : 0;
+
+    if (n >= 0 && p->own.unsaid) {
+        p->own.unsaid = 0;
+        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told, p->mem.used,
+                                           p->mem.looks + p->timers.order + p->rnd.s[0] }, out);
+    } else if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_WAIT, n, out, size);
+    return n;
 }
 
 PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, size_t most)
@@ -38,14 +62,13 @@ PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, siz
     }
 }
 
-PHX__COLD void phx__node_record_send(phx *p, const struct phx_outgoing *m)
+void phx__node_record_send(phx *p, const struct phx_outgoing *m)
 {
-    struct phx__note plain = { PHX__NOTE_SEND_PLAIN, 0, (int64_t)m->to, p->mem.told, m->from, m->tag };
-
     if (m->token == 0 && m->time_limit_us == 0 && m->release == NULL && m->iov_count == 1 && m->iov != NULL
-        && m->iov->iov_base != NULL) { /* most are */
-        plain.size = (uint32_t)PHX__MIN(m->iov->iov_len, UINT32_MAX);
-        record_put(p, &plain, m->iov->iov_base);
+        && m->iov->iov_base != NULL && m->iov->iov_len <= UINT32_MAX) { /* most are */
+        record_put(p, &(struct phx__note){ PHX__NOTE_SEND_PLAIN | (p->step.active ? PHX__NOTE_INSIDE : 0u),
+                                           (uint32_t)m->iov->iov_len, (int64_t)m->to, p->mem.told, m->from,
+                                           m->tag }, m->iov->iov_base);
         return;
     }
     phx__node_record_note(p, PHX__NOTE_SENDV, 0, m, sizeof *m);
@@ -99,15 +122,34 @@ RECORD_WORLD(int, accept, ACCEPT, RECORD_MADE, from, n == 0 ? sizeof *from : 0, 
 RECORD_WORLD(int, dial, DIAL, RECORD_MADE, NULL, 0, (to, handle), const struct phx_address *to, int *handle)
 RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
 RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
-RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
-             int count)
-RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
-             size_t size)
 RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
-RECORD_WORLD(int, wait, WAIT, n, out, RECORD_MANY, (out, capacity), struct phx_ready *out, int capacity)
 RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
 RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
              struct phx_address *out, int capacity)
+
+/* Most take all, and no note says so. */
+static long record_send(void *world, int handle, const struct iovec *iov, int count)
+{
+    phx *p = world;
+    long n = p->own.world.send(p->own.world.world, handle, iov, count), left = n;
+
+    p->own.sends++;
+    do
+        left -= (long)iov++->iov_len;
+    while (--count > 0);
+    if (left != 0)
+        phx__node_record_note(p, PHX__NOTE_SEND, n, &p->own.sends, sizeof p->own.sends);
+    return n;
+}
+
+static long record_recv(void *world, int handle, void *data, size_t size)
+{
+    phx *p = world;
+    long n = p->own.world.recv(p->own.world.world, handle, data, size);
+
+    record_put(p, &(struct phx__note){ PHX__NOTE_RECV, n > 0 ? (uint32_t)n : 0, n, 0, 0, 0 }, data);
+    return n;
+}
 
 PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
 {
@@ -154,7 +196,7 @@ PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
     phx__node_record_note(p, PHX__NOTE_WORLD, p->os.fd(p->os.world), more, sizeof more);
     p->os = (struct phx_os){
         PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
-        record_send, record_recv, record_close, record_watch, record_wait, record_random, record_resolve,
+        record_send, record_recv, record_close, record_watch, p->os.wait, record_random, record_resolve,
         NULL, NULL, NULL,
         more[1] ? record_recvv : NULL, NULL
     };

@@ -10,13 +10,16 @@ enum phx__note_kind {
     PHX__NOTE_WORLD,     /* what fd said; the handle of wake, and whether there is recvv: two int */
     PHX__NOTE_NO_MEMORY, /* the allocation that has so many behind the last note failed */
     /* What the world said: an error, or a count, or the handle that it made; and what it filled in. */
-    PHX__NOTE_LISTEN, PHX__NOTE_ACCEPT, PHX__NOTE_DIAL, PHX__NOTE_FINISH, PHX__NOTE_LOCAL, PHX__NOTE_SEND,
+    PHX__NOTE_LISTEN, PHX__NOTE_ACCEPT, PHX__NOTE_DIAL, PHX__NOTE_FINISH, PHX__NOTE_LOCAL,
+    PHX__NOTE_SEND, /* the one that has so many behind the last note did not take all */
     PHX__NOTE_RECV, PHX__NOTE_CLOSE, PHX__NOTE_WATCH, PHX__NOTE_WAIT, PHX__NOTE_RANDOM, PHX__NOTE_RESOLVE,
     PHX__NOTE_RECVV, PHX__NOTE_NOW, PHX__NOTE_FIT, PHX__NOTE_NEAR, PHX__NOTE_OWN,
     PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
     PHX__NOTE_IOV, /* of the note before: iov_base and the bytes there; or it was NULL, and -iov_len */
     /* The host's calls: a number of their arguments, and a struct or text. */
-    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN, PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
+    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN,
+    PHX__NOTE_STEP_WAITED, /* STEP and WAIT: time, and what wait filled in */
+    PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
     PHX__NOTE_CANCEL, PHX__NOTE_RECLAIM, PHX__NOTE_ASSUME, PHX__NOTE_RELEASE, PHX__NOTE_HAND,
     PHX__NOTE_OWNER, PHX__NOTE_BROKEN, PHX__NOTE_BIND, PHX__NOTE_ADVERTISE, PHX__NOTE_JOIN,
     PHX__NOTE_UNJOIN, PHX__NOTE_ADOPT, PHX__NOTE_KEYS, PHX__NOTE_DETECTOR, PHX__NOTE_BUSY, PHX__NOTE_FAIL,
@@ -28,7 +31,7 @@ struct phx__note {
     uint32_t kind, size; /* size: of the bytes behind it */
     int64_t value;
     uint64_t told;  /* callbacks before it */
-    uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag */
+    uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag; of STEP and RECV all 0 */
     uint64_t state; /* changes with most of what a node does: it shows where another run differs */
 };
 
@@ -38,6 +41,9 @@ PHX_PRIVATE int64_t phx__node_record_note(phx *p, int kind, int64_t value, const
 PHX_PRIVATE int phx__node_record_adopt(phx *p, int fd);
 PHX_PRIVATE int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle);
 PHX_PRIVATE int phx__node_record_is_own(phx *p, const struct phx_address *a);
+/* A step that began with own.unsaid is noted with what its wait() says, or before it does anything else. */
+PHX_PRIVATE int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity);
+PHX_PRIVATE void phx__node_record_flush(phx *p);
 PHX_PRIVATE void phx__node_record_send(phx *p, const struct phx_outgoing *m);
 PHX_PRIVATE void phx__node_record_cast(phx *p, const struct phx_cast *c);
 /* From here on what the node asks of its world and of memory is recorded. */

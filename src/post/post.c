@@ -79,9 +79,9 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to)
-        b = phx__post_store_find(&p->store, m->to);
-    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
+    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
+        return 0;
+    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
