@@ -564,11 +564,9 @@ int phx_sendv(phx *p, const struct phx_outgoing *m)
 {
     int err = api_check(p, m != NULL, 1);
 
-    if (err != 0)
-        return err;
-    if (p->cfg.record != NULL)
+    if (err == 0 && p->cfg.record != NULL)
         phx__node_record_send(p, m);
-    return api_wake(p, phx__post_send(&p->post, m));
+    return err != 0 ? err : api_wake(p, phx__post_send(&p->post, m));
 }
 
 int phx_send_owned(phx *p, uint64_t to, uint64_t from, uint64_t tag, const void *data, size_t size,

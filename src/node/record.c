@@ -10,7 +10,7 @@ static void record_put(phx *p, const struct phx__note *note, const void *data)
     p->cfg.record(note, sizeof *note, p->cfg.user);
     if (note->size > 0)
         p->cfg.record(data, note->size, p->cfg.user);
-    p->own.allocations = p->own.sends = 0;
+    p->own.allocations = 0;
 }
 
 PHX__COLD void phx__node_record_flush(phx *p)
@@ -101,7 +101,14 @@ int phx__node_record_is_own(phx *p, const struct phx_address *a)
 
 /* ---- The world, and memory ------------------------------------------------------------------- */
 
+/* What comes with each message is a long, and its note as short as can be. */
+static void record_long(phx *p, uint32_t kind, long n, const void *data, size_t size)
+{
+    record_put(p, &(struct phx__note){ kind, (uint32_t)size, n, 0, 0, 0 }, data);
+}
+
 /* A function of the world: its answer n, and what it filled in. */
+#define record_int phx__node_record_note
 #define RECORD_LIST(...) __VA_ARGS__
 #define RECORD_WORLD(type, name, kind, value, data, size, arguments, ...)                                   \
     static type record_##name(void *world, __VA_ARGS__)                                                    \
@@ -109,7 +116,7 @@ int phx__node_record_is_own(phx *p, const struct phx_address *a)
         phx *p = world;                                                                                    \
         type n = p->own.world.name(p->own.world.world, RECORD_LIST arguments);                             \
                                                                                                            \
-        phx__node_record_note(p, PHX__NOTE_##kind, value, data, size);                                     \
+        record_##type(p, PHX__NOTE_##kind, value, data, size);                                             \
         return n;                                                                                          \
     }
 #define RECORD_MADE (n == 0 ? *handle : n)
@@ -127,29 +134,10 @@ RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *
 RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
              struct phx_address *out, int capacity)
 
-/* Most take all, and no note says so. */
-static long record_send(void *world, int handle, const struct iovec *iov, int count)
-{
-    phx *p = world;
-    long n = p->own.world.send(p->own.world.world, handle, iov, count), left = n;
-
-    p->own.sends++;
-    do
-        left -= (long)iov++->iov_len;
-    while (--count > 0);
-    if (left != 0)
-        phx__node_record_note(p, PHX__NOTE_SEND, n, &p->own.sends, sizeof p->own.sends);
-    return n;
-}
-
-static long record_recv(void *world, int handle, void *data, size_t size)
-{
-    phx *p = world;
-    long n = p->own.world.recv(p->own.world.world, handle, data, size);
-
-    record_put(p, &(struct phx__note){ PHX__NOTE_RECV, n > 0 ? (uint32_t)n : 0, n, 0, 0, 0 }, data);
-    return n;
-}
+RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
+             int count)
+RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
+             size_t size)
 
 PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
 {

@@ -10,8 +10,7 @@ enum phx__note_kind {
     PHX__NOTE_WORLD,     /* what fd said; the handle of wake, and whether there is recvv: two int */
     PHX__NOTE_NO_MEMORY, /* the allocation that has so many behind the last note failed */
     /* What the world said: an error, or a count, or the handle that it made; and what it filled in. */
-    PHX__NOTE_LISTEN, PHX__NOTE_ACCEPT, PHX__NOTE_DIAL, PHX__NOTE_FINISH, PHX__NOTE_LOCAL,
-    PHX__NOTE_SEND, /* the one that has so many behind the last note did not take all */
+    PHX__NOTE_LISTEN, PHX__NOTE_ACCEPT, PHX__NOTE_DIAL, PHX__NOTE_FINISH, PHX__NOTE_LOCAL, PHX__NOTE_SEND,
     PHX__NOTE_RECV, PHX__NOTE_CLOSE, PHX__NOTE_WATCH, PHX__NOTE_WAIT, PHX__NOTE_RANDOM, PHX__NOTE_RESOLVE,
     PHX__NOTE_RECVV, PHX__NOTE_NOW, PHX__NOTE_FIT, PHX__NOTE_NEAR, PHX__NOTE_OWN,
     PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
@@ -31,7 +30,7 @@ struct phx__note {
     uint32_t kind, size; /* size: of the bytes behind it */
     int64_t value;
     uint64_t told;  /* callbacks before it */
-    uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag; of STEP and RECV all 0 */
+    uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag; of STEP, SEND and RECV all 0 */
     uint64_t state; /* changes with most of what a node does: it shows where another run differs */
 };
 

@@ -42,7 +42,7 @@ static const unsigned char *bytes; /* what is behind it, */
 static long at;                  /* and which it is */
 static int verbose, freed;
 static phx *node;
-static int64_t allocations, sends; /* since that note */
+static int64_t allocations;    /* since that note */
 static struct phx__note waits;     /* a step that is to come to wait(), and what that says; or of kind 0 */
 static const unsigned char *waits_for;
 static int own_world, wake_handle, has_recvv, world_fd;
@@ -82,6 +82,7 @@ static int agrees(const struct phx__note *next)
 
     switch (next->kind & ~(uint32_t)PHX__NOTE_INSIDE) {
     case PHX__NOTE_STEP:
+    case PHX__NOTE_SEND:
     case PHX__NOTE_RECV: return 1;
     case PHX__NOTE_SEND_PLAIN: return next->told == node->mem.told;
     default: return next->told == node->mem.told && next->used == node->mem.used && next->state == state;
@@ -119,7 +120,7 @@ static void take(uint32_t kind)
     at_byte += sizeof next + next.size;
     at++;
     if (kind != PHX__NOTE_STEP && kind != PHX__NOTE_STEP_WAITED)
-        allocations = sends = 0;
+        allocations = 0;
     if (verbose)
         printf("# %ld %s %ld, %u bytes\n", at, kind_text(note.kind), (long)note.value, note.size);
 }
@@ -139,7 +140,8 @@ static int64_t answer(uint32_t kind)
 
     while (peek(&next) && next.kind == PHX__NOTE_NO_MEMORY)
         at_byte += sizeof next + next.size, at++;
-    if (!own_world && node != NULL && peek(&next) && next.kind != PHX__NOTE_RECV)
+    if (!own_world && node != NULL && peek(&next) && next.kind != PHX__NOTE_RECV
+        && next.kind != PHX__NOTE_SEND)
         node->mem.used = next.used;
     take(kind);
     return note.value;
@@ -533,16 +535,7 @@ static int world_local(void *world, int handle, struct phx_address *out)
 
 static long world_send(void *world, int handle, const struct iovec *iov, int count)
 {
-    struct phx__note next;
-    long all = 0;
-
-    (void)world, (void)handle;
-    sends++;
-    for (int i = 0; i < count; i++)
-        all += (long)iov[i].iov_len;
-    if (!peek(&next) || next.kind != PHX__NOTE_SEND || next.size != sizeof sends
-        || memcmp(record + at_byte + sizeof next, &sends, sizeof sends) != 0)
-        return all;
+    (void)world, (void)handle, (void)iov, (void)count;
     return (long)answer(PHX__NOTE_SEND);
 }
 
@@ -594,7 +587,7 @@ static int world_wait(void *world, struct phx_ready *out, int capacity)
     (void)world, (void)capacity;
     if (step.kind != 0) {
         waits.kind = 0;
-        allocations = sends = 0;
+        allocations = 0;
         if (!agrees(&step))
             differs(PHX__NOTE_STEP_WAITED);
         memcpy(out, waits_for, step.size);
