@@ -30,7 +30,7 @@ PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const v
         return value;
     phx__node_record_flush(p);
     note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
-                               p->mem.looks + p->timers.order + p->rnd.s[0] };
+                               PHX__NOTE_STATE(p) };
     if (kind >= PHX__NOTE_STEP && p->step.active)
         note.kind |= PHX__NOTE_INSIDE;
     record_put(p, &note, data);
@@ -44,8 +44,8 @@ int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity)
 
     if (n >= 0 && p->own.unsaid) {
         p->own.unsaid = 0;
-        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told, p->mem.used,
-                                           p->mem.looks + p->timers.order + p->rnd.s[0] }, out);
+        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told,
+                                           p->mem.used, PHX__NOTE_STATE(p) }, out);
     } else if (p->cfg.record != NULL)
         phx__node_record_note(p, PHX__NOTE_WAIT, n, out, size);
     return n;
@@ -75,28 +75,11 @@ void phx__node_record_send(phx *p, const struct phx_outgoing *m)
     record_iov(p, m->iov, m->iov != NULL ? m->iov_count : 0, UINT32_MAX);
 }
 
-PHX__COLD void phx__node_record_cast(phx *p, const struct phx_cast *c)
-{
-    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
-}
-
-int phx__node_record_adopt(phx *p, int fd)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0);
-}
-
 int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle)
 {
     int err = (listen ? phx__os_samehost_listen : phx__os_samehost_dial)(&p->own.world, a, handle);
 
     return phx__node_record_note(p, PHX__NOTE_NEAR, err == 0 ? *handle : err, NULL, 0) < 0 ? err : 0;
-}
-
-int phx__node_record_is_own(phx *p, const struct phx_address *a)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_OWN, phx__os_samehost_is_own(&p->own.world, a), NULL, 0);
 }
 
 /* ---- The world, and memory ------------------------------------------------------------------- */
@@ -120,7 +103,6 @@ static void record_long(phx *p, uint32_t kind, long n, const void *data, size_t 
         return n;                                                                                          \
     }
 #define RECORD_MADE (n == 0 ? *handle : n)
-#define RECORD_MANY (n > 0 ? (size_t)n * sizeof *out : 0)
 
 RECORD_WORLD(int, listen, LISTEN, RECORD_MADE, at, sizeof *at, (at, handle), struct phx_address *at,
              int *handle)
@@ -131,8 +113,8 @@ RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
 RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
 RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
 RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
-RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
-             struct phx_address *out, int capacity)
+RECORD_WORLD(int, resolve, RESOLVE, n, out, n > 0 ? (size_t)n * sizeof *out : 0, (host, out, capacity),
+             const char *host, struct phx_address *out, int capacity)
 
 RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
              int count)
@@ -185,8 +167,7 @@ PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
     p->os = (struct phx_os){
         PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
         record_send, record_recv, record_close, record_watch, p->os.wait, record_random, record_resolve,
-        NULL, NULL, NULL,
-        more[1] ? record_recvv : NULL, NULL
+        NULL, NULL, NULL, more[1] ? record_recvv : NULL, NULL
     };
     p->own.alloc = p->mem.alloc;
     p->mem.alloc = (struct phx_alloc){ record_alloc, p };

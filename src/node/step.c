@@ -493,7 +493,8 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (p->step.active)
         return PHX_ESTATE;
     if (p->cfg.record != NULL && ready != NULL)
-        phx__node_record_note(p, PHX__NOTE_STEP_GIVEN, (int64_t)now_us, ready, n < 0 ? 0 : (size_t)n * sizeof *ready);
+        phx__node_record_note(p, PHX__NOTE_STEP_GIVEN, (int64_t)now_us, ready,
+                              n < 0 ? 0 : (size_t)n * sizeof *ready);
     p->own.unsaid = p->cfg.record != NULL && ready == NULL;
     p->step.active = 1;
     p->stats.steps++;
@@ -523,7 +524,6 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         phx__node_links_admit(p);
     if (step_has_news(p))
         step_settle(p);
-    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     if (step_has_news(p))

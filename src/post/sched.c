@@ -524,12 +524,11 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
                                size_t most)
 {
     struct phx__slices *q = &peer->transit.queue;
-    size_t size;
 
     while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
+        const size_t size = PHX__WIRE_FIELD + (size_t)phx__buf_load_u32(s->data);
 
-        size = PHX__WIRE_FIELD + (size_t)phx__buf_load_u32(s->data);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
         if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
             return PHX_ENOMEM;

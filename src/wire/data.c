@@ -152,20 +152,14 @@ static int wire_data_fits(int flags, struct phx__data *d)
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
-    int first = (flags & (int)PHX__DATA_FIRST) != 0;
-    uint64_t words[6] = { 0 };
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
+    uint64_t v[6] = { 0 };
+    struct phx_id ends[2];
 
-    wire_get_ids(r, &d->target, &d->source);
-    phx__buf_get_u64s(r, words, first ? 6 : 2);
-    d->number = words[0];
-    d->epoch = words[1];
-    d->to = words[2];
-    d->from = words[3];
-    d->tag = words[4];
-    d->total = words[5];
-    d->seen = first && (flags & (int)PHX__DATA_SEEN) != 0 ? phx__buf_get_u32(r) : 0;
-    d->more = 0;
-    d->payload = NULL;
+    phx__buf_get_copy(r, ends, sizeof ends);
+    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
+                             seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
 
 int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)

@@ -48,14 +48,10 @@ int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size
     *used = rest + PHX__WIRE_FIELD;
     if (size < PHX__WIRE_HEADER)
         return 0;
-    f->type = data[4];
-    f->flags = data[5];
-    f->hops = data[6];
+    *f = (struct phx__frame){ data[4], data[5], data[6], data + PHX__WIRE_HEADER, *used - PHX__WIRE_HEADER };
     if (f->type == 0 || f->type >= PHX__FRAME_TYPES || (f->hops != 0 && !wire_type_travels(f->type))
         || data[7] != 0)
         return PHX_EPROTO;
-    f->size = *used - PHX__WIRE_HEADER;
-    f->body = data + PHX__WIRE_HEADER;
     return size >= *used;
 }
 

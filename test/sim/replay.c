@@ -78,7 +78,7 @@ static int peek(struct phx__note *out)
 /* Is the run where the record was? */
 static int agrees(const struct phx__note *next)
 {
-    uint64_t state = node->mem.looks + node->timers.order + node->rnd.s[0];
+    const uint64_t state = PHX__NOTE_STATE(node);
 
     switch (next->kind & ~(uint32_t)PHX__NOTE_INSIDE) {
     case PHX__NOTE_STEP:
@@ -100,7 +100,7 @@ static void differs(uint32_t wants)
         printf("# callbacks %lu and %lu, memory %lu and %lu, state %lx and %lx\n", (unsigned long)next.told,
                (unsigned long)node->mem.told, (unsigned long)next.used, (unsigned long)node->mem.used,
                (unsigned long)next.state,
-               (unsigned long)(node->mem.looks + node->timers.order + node->rnd.s[0]));
+               (unsigned long)PHX__NOTE_STATE(node));
     end(1, "differs");
 }
 
