@@ -328,7 +328,8 @@ PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
 /* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
-PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p); /* eight bytes that are known to be there */
+PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
+PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
 
@@ -3787,6 +3788,7 @@ struct phx__own {
     struct phx_os world;
     struct phx_alloc alloc;     /* below that of the recorder */
     int64_t allocations;        /* since its last note */
+    int unsaid;                 /* a step has begun that is not noted yet */
     char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 };
 
@@ -3885,7 +3887,9 @@ enum phx__note_kind {
     PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
     PHX__NOTE_IOV, /* of the note before: iov_base and the bytes there; or it was NULL, and -iov_len */
     /* The host's calls: a number of their arguments, and a struct or text. */
-    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN, PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
+    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN,
+    PHX__NOTE_STEP_WAITED, /* STEP and WAIT: time, and what wait filled in */
+    PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
     PHX__NOTE_CANCEL, PHX__NOTE_RECLAIM, PHX__NOTE_ASSUME, PHX__NOTE_RELEASE, PHX__NOTE_HAND,
     PHX__NOTE_OWNER, PHX__NOTE_BROKEN, PHX__NOTE_BIND, PHX__NOTE_ADVERTISE, PHX__NOTE_JOIN,
     PHX__NOTE_UNJOIN, PHX__NOTE_ADOPT, PHX__NOTE_KEYS, PHX__NOTE_DETECTOR, PHX__NOTE_BUSY, PHX__NOTE_FAIL,
@@ -3898,17 +3902,18 @@ struct phx__note {
     int64_t value;
     uint64_t told;  /* callbacks before it */
     uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag */
-    uint64_t state; /* changes with most of what a node does: it shows where another run differs */
+    uint64_t state; /* changes with most of what a node does. In STEP, SEND and RECV these three are 0 */
 };
+#define PHX__NOTE_STATE(p) ((p)->mem.looks + (p)->timers.order + (p)->rnd.s[0])
 
 /* A note, if there is a record; returns value. */
 PHX_PRIVATE int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size);
 /* What the world says that struct phx_os has no words for, noted: see os/os.h. */
-PHX_PRIVATE int phx__node_record_adopt(phx *p, int fd);
 PHX_PRIVATE int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle);
-PHX_PRIVATE int phx__node_record_is_own(phx *p, const struct phx_address *a);
+/* A step that began with own.unsaid is noted with what its wait() says, or before it does anything else. */
+PHX_PRIVATE int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity);
+PHX_PRIVATE void phx__node_record_flush(phx *p);
 PHX_PRIVATE void phx__node_record_send(phx *p, const struct phx_outgoing *m);
-PHX_PRIVATE void phx__node_record_cast(phx *p, const struct phx_cast *c);
 /* From here on what the node asks of its world and of memory is recorded. */
 PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
 
@@ -4003,7 +4008,7 @@ PHX_PRIVATE void phx__node_links_abandon(phx *p, uint32_t attempt);
 PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
-PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+PHX_PRIVATE uint32_t phx__node_links_ready(phx *p, int handle, int events); /* its slot */
 /* One of those who wait for their turn to begin with TLS. */
 PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
@@ -4996,21 +5001,21 @@ uint16_t phx__buf_get_u16(struct phx__reader *r)
 }
 
 /* Each byte is widened before it is shifted: an int of 0x80 << 24 would overflow. */
-static uint32_t buf_load_u32(const uint8_t *p)
+uint32_t phx__buf_load_u32(const uint8_t *p)
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 uint64_t phx__buf_load_u64(const uint8_t *p)
 {
-    return buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+    return phx__buf_load_u32(p) | (uint64_t)phx__buf_load_u32(p + 4) << 32;
 }
 
 uint32_t phx__buf_get_u32(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 4);
 
-    return p == NULL ? 0 : buf_load_u32(p);
+    return p == NULL ? 0 : phx__buf_load_u32(p);
 }
 
 uint64_t phx__buf_get_u64(struct phx__reader *r)
@@ -6006,32 +6011,23 @@ static int wire_type_travels(int type)
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
 {
-    struct phx__reader r;
     uint32_t rest;
-    uint8_t zero;
 
     *used = 0;
-    phx__buf_reader_init(&r, data, size);
-    rest = phx__buf_get_u32(&r);
-    if (r.bad)
+    if (size < PHX__WIRE_FIELD)
         return 0;
+    rest = phx__buf_load_u32(data);
     /* Refused at once: another protocol fails on its first four bytes, and no stranger sizes a buffer. */
     if (rest < PHX__WIRE_HEADER - PHX__WIRE_FIELD || rest > WIRE_SIZE_MAX)
         return PHX_EPROTO;
     *used = rest + PHX__WIRE_FIELD;
-    f->type = phx__buf_get_u8(&r);
-    if (!r.bad && (f->type == 0 || f->type >= PHX__FRAME_TYPES))
+    if (size < PHX__WIRE_HEADER)
+        return 0;
+    *f = (struct phx__frame){ data[4], data[5], data[6], data + PHX__WIRE_HEADER, *used - PHX__WIRE_HEADER };
+    if (f->type == 0 || f->type >= PHX__FRAME_TYPES || (f->hops != 0 && !wire_type_travels(f->type))
+        || data[7] != 0)
         return PHX_EPROTO;
-    f->flags = phx__buf_get_u8(&r);
-    f->hops = phx__buf_get_u8(&r);
-    if (!r.bad && f->hops != 0 && !wire_type_travels(f->type))
-        return PHX_EPROTO;
-    zero = phx__buf_get_u8(&r);
-    if (!r.bad && zero != 0)
-        return PHX_EPROTO;
-    f->size = *used - PHX__WIRE_HEADER;
-    f->body = phx__buf_get_bytes(&r, f->size);
-    return r.bad ? 0 : 1;
+    return size >= *used;
 }
 
 size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
@@ -6255,18 +6251,15 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
-    const uint64_t flow[2] = { d->number, d->epoch };
-    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
+    const uint64_t words[6] = { d->number, d->epoch, d->to, d->from, d->tag, d->total };
+    const int first = (flags & (int)PHX__DATA_FIRST) != 0;
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_ids(w, &d->target, &d->source);
-    phx__buf_put_u64s(w, flow, 2);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64s(w, name, 4);
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            phx__buf_put_u32(w, d->seen);
-    }
+    phx__buf_put_u64s(w, words, first ? 6 : 2);
+    if (first && (flags & (int)PHX__DATA_SEEN) != 0)
+        phx__buf_put_u32(w, d->seen);
     phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
@@ -6283,22 +6276,14 @@ static int wire_data_fits(int flags, struct phx__data *d)
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
-    uint64_t flow[2], name[4];
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
+    uint64_t v[6] = { 0 };
+    struct phx_id ends[2];
 
-    memset(d, 0, sizeof *d);
-    wire_get_ids(r, &d->target, &d->source);
-    phx__buf_get_u64s(r, flow, 2);
-    d->number = flow[0];
-    d->epoch = flow[1];
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_get_u64s(r, name, 4);
-        d->to = name[0];
-        d->from = name[1];
-        d->tag = name[2];
-        d->total = name[3];
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            d->seen = phx__buf_get_u32(r);
-    }
+    phx__buf_get_copy(r, ends, sizeof ends);
+    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
+                             seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
 
 int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
@@ -9225,7 +9210,7 @@ static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct p
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
     struct phx__link_out *o = &l->out;
-    int err = out_commit(s, o, &o->control, SIZE_MAX);
+    int err = o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
     size_t room;
 
     *empty = 0;
@@ -9236,7 +9221,7 @@ static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
     if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
         return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit(s, o, &o->control, SIZE_MAX);
+    return o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -12557,7 +12542,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->grace = PHX__MAX(grace, d->grace);
     }
     d->last_step = now;
-    if (detect_waking(d, now) >= d->blind_until)
+    if (d->blind && detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
@@ -16138,15 +16123,15 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
+    size_t credit;
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    credit = PHX__MIN(credit, o->allowed);
+    credit = PHX__MIN(PHX__MIN(o->window, o->own), o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
     return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
@@ -17395,14 +17380,11 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
                                size_t most)
 {
     struct phx__slices *q = &peer->transit.queue;
-    struct phx__reader in;
-    size_t size;
 
     while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
+        const size_t size = PHX__WIRE_FIELD + (size_t)phx__buf_load_u32(s->data);
 
-        phx__buf_reader_init(&in, s->data, s->size);
-        size = 4 + (size_t)phx__buf_get_u32(&in);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
         if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
             return PHX_ENOMEM;
@@ -17431,7 +17413,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         if (err != 0) {
             sched_unlist(p, s);
             sched_insert(p, s, PHX__NONE); /* the next run tries again */
-        } else if (!sched_is_ready(s)) {
+        } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
             s->served = 0;
@@ -19349,10 +19331,9 @@ static uint32_t recv_source(const struct phx__post *p, const struct phx_id *sour
     return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
-/* A DATA frame for this node, or a line of a CAST frame. */
-static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+/* A DATA frame of this node for us, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, uint32_t node, const struct phx__data *d, int flags)
 {
-    uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
     p->recv.stopped = 0;
@@ -19405,6 +19386,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
                         const struct phx__frame *f)
 {
     struct phx__data d;
+    uint32_t node;
 
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
@@ -19413,12 +19395,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE
+    if ((node = recv_source(p, &d.source)) == PHX__NONE
         && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    recv_fragment(p, &d, f->flags);
+    recv_fragment(p, node, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
@@ -19453,7 +19435,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);
-            recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
+            recv_fragment(p, recv_source(p, &d.source), &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
@@ -19509,7 +19491,7 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
         return;
     }
     d.payload = payload;
-    recv_fragment(p, &d, flags);
+    recv_fragment(p, recv_source(p, &d.source), &d, flags);
 }
 
 /* ---- Acks */
@@ -19825,22 +19807,20 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to)
-        b = phx__post_store_find(&p->store, m->to);
-    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
+    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
+        return 0;
+    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
-    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, peer))
+    if (size > p->limits.max_message || m->iov->iov_base == NULL || !phx__post_box_credit(p, peer))
         return 0;
     if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
     if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
         phx__post_box_flies(p, b);
-    if (size > 0)
-        memcpy(to, m->iov->iov_base, size);
+    memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
     p->pending.bytes += size;
     p->counters.messages_out++;
@@ -21122,14 +21102,21 @@ PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
  * before the node has it, so what a process that dies has written is all that its node knew. */
 /* include "node/record.h" */
 
-static void record_put(phx *p, struct phx__note *note, const void *data)
+static void record_put(phx *p, const struct phx__note *note, const void *data)
 {
-    if (note->kind >= PHX__NOTE_STEP && p->step.active)
-        note->kind |= PHX__NOTE_INSIDE;
-    p->own.allocations = 0;
     p->cfg.record(note, sizeof *note, p->cfg.user);
     if (note->size > 0)
         p->cfg.record(data, note->size, p->cfg.user);
+    p->own.allocations = 0;
+}
+
+PHX__COLD void phx__node_record_flush(phx *p)
+{
+    const struct phx__note step = { PHX__NOTE_STEP, 0, (int64_t)p->now, 0, 0, 0 };
+
+    if (p->own.unsaid)
+        p->cfg.record(&step, sizeof step, p->cfg.user);
+    p->own.unsaid = 0;
 }
 
 PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size)
@@ -21138,10 +21125,27 @@ PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const v
 
     if (p->cfg.record == NULL)
         return value;
+    phx__node_record_flush(p);
     note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
-                               p->mem.looks + p->timers.order + p->rnd.s[0] };
+                               PHX__NOTE_STATE(p) };
+    if (kind >= PHX__NOTE_STEP && p->step.active)
+        note.kind |= PHX__NOTE_INSIDE;
     record_put(p, &note, data);
     return value;
+}
+
+int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity)
+{
+    int n = p->own.world.wait(p->own.world.world, out, capacity);
+    uint32_t size = n > 0 ? (uint32_t)n * (uint32_t)sizeof *out : 0;
+
+    if (n >= 0 && p->own.unsaid) {
+        p->own.unsaid = 0;
+        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told,
+                                           p->mem.used, PHX__NOTE_STATE(p) }, out);
+    } else if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_WAIT, n, out, size);
+    return n;
 }
 
 PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, size_t most)
@@ -21155,30 +21159,17 @@ PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, siz
     }
 }
 
-PHX__COLD void phx__node_record_send(phx *p, const struct phx_outgoing *m)
+void phx__node_record_send(phx *p, const struct phx_outgoing *m)
 {
-    struct phx__note plain = { PHX__NOTE_SEND_PLAIN, 0, (int64_t)m->to, p->mem.told, m->from, m->tag };
-
     if (m->token == 0 && m->time_limit_us == 0 && m->release == NULL && m->iov_count == 1 && m->iov != NULL
-        && m->iov->iov_base != NULL) { /* most are */
-        plain.size = (uint32_t)PHX__MIN(m->iov->iov_len, UINT32_MAX);
-        record_put(p, &plain, m->iov->iov_base);
+        && m->iov->iov_base != NULL && m->iov->iov_len <= UINT32_MAX) { /* most are */
+        record_put(p, &(struct phx__note){ PHX__NOTE_SEND_PLAIN | (p->step.active ? PHX__NOTE_INSIDE : 0u),
+                                           (uint32_t)m->iov->iov_len, (int64_t)m->to, p->mem.told, m->from,
+                                           m->tag }, m->iov->iov_base);
         return;
     }
     phx__node_record_note(p, PHX__NOTE_SENDV, 0, m, sizeof *m);
     record_iov(p, m->iov, m->iov != NULL ? m->iov_count : 0, UINT32_MAX);
-}
-
-PHX__COLD void phx__node_record_cast(phx *p, const struct phx_cast *c)
-{
-    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
-}
-
-int phx__node_record_adopt(phx *p, int fd)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0);
 }
 
 int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle)
@@ -21188,14 +21179,16 @@ int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *
     return phx__node_record_note(p, PHX__NOTE_NEAR, err == 0 ? *handle : err, NULL, 0) < 0 ? err : 0;
 }
 
-int phx__node_record_is_own(phx *p, const struct phx_address *a)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_OWN, phx__os_samehost_is_own(&p->own.world, a), NULL, 0);
-}
-
 /* ---- The world, and memory ------------------------------------------------------------------- */
 
+/* What comes with each message is a long, and its note as short as can be. */
+static void record_long(phx *p, uint32_t kind, long n, const void *data, size_t size)
+{
+    record_put(p, &(struct phx__note){ kind, (uint32_t)size, n, 0, 0, 0 }, data);
+}
+
 /* A function of the world: its answer n, and what it filled in. */
+#define record_int phx__node_record_note
 #define RECORD_LIST(...) __VA_ARGS__
 #define RECORD_WORLD(type, name, kind, value, data, size, arguments, ...)                                   \
     static type record_##name(void *world, __VA_ARGS__)                                                    \
@@ -21203,11 +21196,10 @@ int phx__node_record_is_own(phx *p, const struct phx_address *a)
         phx *p = world;                                                                                    \
         type n = p->own.world.name(p->own.world.world, RECORD_LIST arguments);                             \
                                                                                                            \
-        phx__node_record_note(p, PHX__NOTE_##kind, value, data, size);                                     \
+        record_##type(p, PHX__NOTE_##kind, value, data, size);                                             \
         return n;                                                                                          \
     }
 #define RECORD_MADE (n == 0 ? *handle : n)
-#define RECORD_MANY (n > 0 ? (size_t)n * sizeof *out : 0)
 
 RECORD_WORLD(int, listen, LISTEN, RECORD_MADE, at, sizeof *at, (at, handle), struct phx_address *at,
              int *handle)
@@ -21216,15 +21208,15 @@ RECORD_WORLD(int, accept, ACCEPT, RECORD_MADE, from, n == 0 ? sizeof *from : 0, 
 RECORD_WORLD(int, dial, DIAL, RECORD_MADE, NULL, 0, (to, handle), const struct phx_address *to, int *handle)
 RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
 RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
+RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
+RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
+RECORD_WORLD(int, resolve, RESOLVE, n, out, n > 0 ? (size_t)n * sizeof *out : 0, (host, out, capacity),
+             const char *host, struct phx_address *out, int capacity)
+
 RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
              int count)
 RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
              size_t size)
-RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
-RECORD_WORLD(int, wait, WAIT, n, out, RECORD_MANY, (out, capacity), struct phx_ready *out, int capacity)
-RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
-RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
-             struct phx_address *out, int capacity)
 
 PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
 {
@@ -21271,9 +21263,8 @@ PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
     phx__node_record_note(p, PHX__NOTE_WORLD, p->os.fd(p->os.world), more, sizeof more);
     p->os = (struct phx_os){
         PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
-        record_send, record_recv, record_close, record_watch, record_wait, record_random, record_resolve,
-        NULL, NULL, NULL,
-        more[1] ? record_recvv : NULL, NULL
+        record_send, record_recv, record_close, record_watch, p->os.wait, record_random, record_resolve,
+        NULL, NULL, NULL, more[1] ? record_recvv : NULL, NULL
     };
     p->own.alloc = p->mem.alloc;
     p->mem.alloc = (struct phx_alloc){ record_alloc, p };
@@ -23042,7 +23033,9 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err != 0 || (err = phx__node_record_adopt(p, handle)) != 0) {
+    if (err == 0)
+        err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, handle), NULL, 0);
+    if (err != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -23262,10 +23255,9 @@ static int links_route_up(phx *p, const struct phx__link *l)
 static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
-    if (l->same_host && l->dialer)
-        return 1;
     if (l->same_host)
-        return phx__node_record_is_own(p, here);
+        return l->dialer || phx__node_record_note(p, PHX__NOTE_OWN,
+                                                  phx__os_samehost_is_own(&p->own.world, here), NULL, 0);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -23355,18 +23347,8 @@ static void links_has_turn(phx *p, struct phx__link *l)
         phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
 }
 
-void phx__node_links_ready(phx *p, int handle, int events)
+static void links_ready(phx *p, struct phx__link *l, int events)
 {
-    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
-    struct phx__link *l;
-
-    if (slot == UINT32_MAX)
-        return;
-    if (slot & PHX__LISTENER_SLOT) {
-        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
-        return;
-    }
-    l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
         (void)links_finish_dial(p, l);
         return;
@@ -23383,6 +23365,17 @@ void phx__node_links_ready(phx *p, int handle, int events)
     }
     links_has_turn(p, l);
     phx__node_links_read(p, l);
+}
+
+uint32_t phx__node_links_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
+
+    if (slot != PHX__NONE && (slot & PHX__LISTENER_SLOT) != 0)
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+    else if (slot != PHX__NONE)
+        links_ready(p, p->links.at[slot], events);
+    return slot;
 }
 
 PHX__COLD void phx__node_links_admit(phx *p)
@@ -24038,6 +24031,7 @@ static int step_read_predicted(phx *p)
 
     if (l == NULL)
         return 0;
+    phx__node_record_flush(p);
     before = l->in.bytes;
     p->links.last_ready = l->slot;
     phx__node_links_read(p, l);
@@ -24046,13 +24040,10 @@ static int step_read_predicted(phx *p)
     return 1;
 }
 
-/* What wait() has found, for the next prediction. */
-static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+/* What wait() has found, for the next prediction: the slot of the one link, or PHX__NONE. */
+static void step_learn_order(phx *p, uint32_t slot)
 {
     struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
     struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
 
     if (slot >= s->size || last == NULL || last->after != slot)
@@ -24075,6 +24066,7 @@ static void step_turns(phx *p)
     uint32_t n, slot = s->turn;
     struct phx__link *l;
 
+    phx__node_record_flush(p);
     for (n = s->size; n > 0 && s->waiting > 0; n--) {
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
@@ -24090,18 +24082,20 @@ static void step_turns(phx *p)
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
+    uint32_t slot = PHX__NONE;
     int i, n;
 
     if (step_read_predicted(p))
         return;
     p->links.waited_at = p->now;
     p->step.woken = 0;
-    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
-    step_learn_order(p, ready, n);
+    p->set.os_calls++;
+    n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
-        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
+    step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
 }
 
@@ -24324,7 +24318,8 @@ static void step_late(phx *p)
 /* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
+    return (p->route.changed.count | p->names.conflict_count | (unsigned)p->news.late
+            | (unsigned)p->news.card_stale) != 0
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
 }
 
@@ -24476,9 +24471,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         return PHX_EINVAL;
     if (p->step.active)
         return PHX_ESTATE;
-    if (p->cfg.record != NULL)
-        phx__node_record_note(p, ready == NULL ? PHX__NOTE_STEP : PHX__NOTE_STEP_GIVEN, (int64_t)now_us,
-                              ready, ready == NULL || n < 0 ? 0 : (size_t)n * sizeof *ready);
+    if (p->cfg.record != NULL && ready != NULL)
+        phx__node_record_note(p, PHX__NOTE_STEP_GIVEN, (int64_t)now_us, ready,
+                              n < 0 ? 0 : (size_t)n * sizeof *ready);
+    p->own.unsaid = p->cfg.record != NULL && ready == NULL;
     p->step.active = 1;
     p->stats.steps++;
     p->step.more = 0;
@@ -24500,13 +24496,13 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
-    step_timers(p);
+    if (phx__timer_next(&p->timers) <= p->now)
+        step_timers(p);
     phx__node_links_dial_deferred(p);
     if (p->links.door.waiting > 0)
         phx__node_links_admit(p);
     if (step_has_news(p))
         step_settle(p);
-    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     if (step_has_news(p))
@@ -24521,7 +24517,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     }
     step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
+    p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;
     if (p->step.free_later) {
         phx__node_step_free(p);
@@ -25369,7 +25365,7 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
         err = PHX_EINVAL; /* not connected */
     if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
         || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
-        || (err = phx__node_record_adopt(p, fd)) != 0) {
+        || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -25640,9 +25636,12 @@ int phx_cast(phx *p, const struct phx_cast *c)
 
     for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
-    if ((err = api_check(p, valid, in_order)) == 0 && p->cfg.record != NULL)
-        phx__node_record_cast(p, c);
-    return err != 0 ? err : api_wake(p, phx__post_multicast_send(&p->post, c));
+    if ((err = api_check(p, valid, in_order)) != 0)
+        return err;
+    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
+    return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
 int phx_cancel(phx *p, uint64_t token)
