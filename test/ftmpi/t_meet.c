@@ -59,6 +59,7 @@ static void start(int seat)
     c.arbiter = 1;
     if (ftm_new(&member[seat].e, &c, 1) != 0)
         abort();
+    member[seat].e->notice.begun = 1; /* nobody sends a TABLE here */
 }
 
 static void deliver(const struct said *s)

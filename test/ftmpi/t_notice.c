@@ -13,6 +13,7 @@
 #include "notice.h"
 #include "request.h"
 #include "type.h"
+#include "vote.h"
 
 #define JOB 77
 #define RANKS 3
@@ -284,6 +285,37 @@ static void test_joined(void)
     end(&w);
 }
 
+/* Goal: what others say in an agreement before the table is here waits for it: the tree is made of sites, and
+ * all must have the same one. Method: rank 1 speaks for itself and for rank 2, which is at its site. So when
+ * all agree only rank 1 is told. */
+static void test_early(void)
+{
+    static const unsigned char up[] = {0, 0, 0, 0, /* generation; then: UP, no answer, one round, ballot 0 */
+                                       1, 0, FTM_AGREE_ONE, 0, 0, 0, 0, 0,
+                                       FTM_VOTE_CONTENT | FTM_VOTE_WHOLE, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0,
+                                       1, 0, 0, 0, 0, 0, 0, 0, /* of rank 1; and three sets */
+                                       0, 7, 6};
+    const struct ftm_vote_part part = {FTM_VOTE_CONTENT | FTM_VOTE_WHOLE, 0, NULL};
+    struct ftm_seat seats[RANKS] = {{0, 0, 0, 0}, {0, 1, 5, 0}, {0, 1, 5, 0}};
+    struct ftm_vote *v;
+    struct world w;
+
+    begin(&w, 0, 0);
+    check(phx_assume(w.p, FTM_NAME(JOB, FTM_PROCESS, 0, 1), FTM_NAME(JOB, FTM_PROCESS, 0, 2)) == 0, "names");
+    send_as(&w, FTM_FROM(0, 0, 1), FTM_WORD(FTM_AGREE, FTM_VOTE_CREATE, w.e->world->context, 0), up,
+            sizeof up);
+    send_table(&w, 0, 0, seats);
+    ok(until(&w, &w.e->notice.begun, 1) && w.e->procs[2]->site == 5, "the table comes behind an agreement");
+    v = ftm_vote_start(w.e, w.e->world, FTM_VOTE_CREATE, 0, &part);
+    ok(v != NULL && ftm_vote_done(v) && ftm_vote_context(v) == 9, ".. which has what was said before");
+    ok(until(&w, &w.others, 1), ".. and who spoke for its site is told");
+    while (phx_pending(w.e->node) > 0)
+        turn(&w);
+    ok(w.others == 1 && w.ended == 0, ".. and tells the others there itself");
+    ftm_vote_release(w.e, v);
+    end(&w);
+}
+
 /* Goal: a process that was started again takes the world as the table has it, and waits for its recovery. */
 static void test_restarted(void)
 {
@@ -424,6 +456,7 @@ int main(void)
     test_order();
     test_moment();
     test_joined();
+    test_early();
     test_restarted();
     test_ends();
     test_hostile();

@@ -225,6 +225,7 @@ static void process_table(struct process *p)
 {
     int i;
 
+    p->e->notice.begun = 1;
     for (i = 0; i < world.run.n; i++) {
         struct ftm_proc *proc = p->e->procs[i];
 

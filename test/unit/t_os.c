@@ -251,13 +251,25 @@ static void test_unix_room(void)
     end_world(&t);
 }
 
+/* A UNIX socket of that kind at a path. */
+static int bound(const char *path, int kind)
+{
+    struct sockaddr_un a;
+    int fd = socket(AF_UNIX, kind, 0);
+
+    memset(&a, 0, sizeof a);
+    a.sun_family = AF_UNIX;
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    bind(fd, (struct sockaddr *)&a, sizeof a);
+    return fd;
+}
+
 /* A port that was free a moment ago refuses; so does a path that is not there, or without
  * listener. */
 static void test_refused(void)
 {
     struct world t;
     struct phx_address at = loopback(PHX_IPV4);
-    struct sockaddr_un a;
     int l = -1, h = -1, err, raw;
 
     begin_world(&t);
@@ -276,16 +288,10 @@ static void test_refused(void)
 
     at = loopback(PHX_UNIX);
     ok(t.os.dial(t.w, &at, &h) == PHX_EREFUSED, "no path");
-    memset(&a, 0, sizeof a);
-    a.sun_family = AF_UNIX;
-    snprintf(a.sun_path, sizeof a.sun_path, "%s/sock", dir);
-    raw = socket(AF_UNIX, SOCK_STREAM, 0);
-    bind(raw, (struct sockaddr *)&a, sizeof a);
-    close(raw);
+    close(bound(at.path, SOCK_STREAM));
     ok(t.os.dial(t.w, &at, &h) == PHX_EREFUSED, "a path nobody listens at");
     unlink(at.path);
-    raw = socket(AF_UNIX, SOCK_DGRAM, 0);
-    bind(raw, (struct sockaddr *)&a, sizeof a);
+    raw = bound(at.path, SOCK_DGRAM);
     ok(t.os.dial(t.w, &at, &h) == PHX_EREFUSED, "a path of datagrams");
     close(raw);
     unlink(at.path);
@@ -438,12 +444,8 @@ static void test_full(void)
 
 static void make_stale(const char *path)
 {
-    struct sockaddr_un a;
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    memset(&a, 0, sizeof a);
-    a.sun_family = AF_UNIX;
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    bind(fd, (struct sockaddr *)&a, sizeof a);
+    int fd = bound(path, SOCK_STREAM);
+
     listen(fd, 1);
     close(fd);
 }
@@ -536,13 +538,8 @@ static void test_unix_backlog(void)
 {
     struct world t;
     struct phx_address at = loopback(PHX_UNIX);
-    struct sockaddr_un a;
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0), h[64], n = 0, err = 0;
+    int fd = bound(at.path, SOCK_STREAM), h[64], n = 0, err = 0;
 
-    memset(&a, 0, sizeof a);
-    a.sun_family = AF_UNIX;
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", at.path);
-    bind(fd, (struct sockaddr *)&a, sizeof a);
     listen(fd, 0);
     begin_world(&t);
     while (n < 64 && (err = t.os.dial(t.w, &at, &h[n])) == 0)

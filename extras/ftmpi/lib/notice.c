@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "flight.h"
 #include "rebuild.h"
+#include "recover.h"
 
 /* Of messages from processes that are not known yet: only those that take part in a recovery speak then, and
  * they say little. */
@@ -440,6 +441,7 @@ static void notice_act_on_table(struct ftm *e)
     if (e->config.life > 0)
         ftm_rebuild_restarted(e, e->notice.generation);
     notice_release(e);
+    ftm_recover_early(e);
 }
 
 int ftm_notice_act(struct ftm *e)

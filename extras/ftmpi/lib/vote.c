@@ -845,6 +845,8 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
     *called = NULL;
     if (a->size < VOTE_HEAD || kind < FTM_VOTE_CREATE || kind >= FTM_VOTE_KINDS)
         return -1;
+    if (!e->notice.begun)
+        return 1; /* the TABLE has the sites, and members that do not all have the same tree wait for ever */
     generation = ftm_get32(bytes);
     p = kind == FTM_VOTE_MEET ? meet_heard(e, a, &early)
                               : place_heard(e, FTM_CONTEXT(a->tag), generation, &early);
