@@ -434,7 +434,7 @@ void la_local_run(struct la_local *l)
         if (local_may_go(l))
             return;
         if (la_watch_wait(l->watch, local_timeout(l)) != 0)
-            return;
+            la_agent_fatal("cannot wait for what happens");
     }
 }
 

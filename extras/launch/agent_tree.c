@@ -194,6 +194,8 @@ static void local_got(void *ctx, uint32_t job, const char *key, const char *valu
 
 static void local_cut_off(void *ctx)
 {
+    if (((struct la_local *)ctx)->root.event != NULL) /* nobody can have cut it off */
+        la_agent_fatal("no memory for the messages of agents");
     la_agent_orphan((struct la_local *)ctx);
 }
 

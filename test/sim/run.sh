@@ -24,7 +24,7 @@ warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts starved overload slow late large tree launch launch_chaos figures liar lies lies_said door sim"
 parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
-parts="$parts mpi_chaos"
+parts="$parts mpi_chaos mpi_torture refuse"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 # extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.

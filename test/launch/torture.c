@@ -1,0 +1,132 @@
+/* torture.c - linked into phxrun: the n-th allocation or call of the system fails, in one of its processes. */
+
+/* The linker's --wrap leads each call in the list below here; torture.sh has the flags. What happens stands in
+ * the environment:
+ *
+ *      TORTURE        who, which call, errno, lasting: "1 77 12 0"; call 0: nothing fails
+ *      TORTURE_DEPTH  of this process in the tree of agents: the launcher is 0; counted up here
+ *      TORTURE_FILE   the first process of depth `who` makes it, and is the victim; what it calls is written
+ *                     there, a name in each line
+ *
+ * A child between fork and exec is not the victim, nor is the guard. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static struct {
+    int is_victim, lasting, with, file;
+    long at, count;
+    const char *kind; /* of the call that failed */
+} torture;
+
+ssize_t __real_write(int fd, const void *p, size_t n);
+int __real_open(const char *path, int flags, ...);
+int __real_fcntl(int fd, int what, ...);
+
+static int fails(const char *name)
+{
+    if (!torture.is_victim)
+        return 0;
+    torture.count++;
+    if (torture.at == 0) {
+        char line[40];
+        int n = snprintf(line, sizeof line, "%s\n", name);
+        if (__real_write(torture.file, line, (size_t)n) != n)
+            abort();
+        return 0;
+    }
+    if (torture.count != torture.at
+        && (!torture.lasting || torture.count < torture.at || torture.kind != name))
+        return 0;
+    torture.kind = name; /* string literals: one object for each wrapper */
+    errno = torture.with;
+    return 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *what = getenv("TORTURE"), *path = getenv("TORTURE_FILE"), *at = getenv("TORTURE_DEPTH");
+    int depth = at != NULL ? atoi(at) + 1 : 0, who;
+    char text[20];
+
+    if (what == NULL || path == NULL
+        || sscanf(what, "%d %ld %d %d", &who, &torture.at, &torture.with, &torture.lasting) != 4)
+        return;
+    snprintf(text, sizeof text, "%d", depth);
+    setenv("TORTURE_DEPTH", text, 1);
+    if (depth != who)
+        return;
+    torture.file = __real_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (torture.file < 0)
+        return;
+    torture.file = __real_fcntl(torture.file, F_DUPFD_CLOEXEC, 900);
+    torture.is_victim = torture.file >= 0;
+}
+
+/* ret __wrap_name(parameters): fails as the system would, or calls it. */
+#define WRAP(ret, failed, name, parameters, arguments)                                                      \
+    ret __real_##name parameters;                                                                           \
+    ret __wrap_##name parameters;                                                                           \
+    ret __wrap_##name parameters                                                                            \
+    {                                                                                                       \
+        return fails(#name) ? failed : __real_##name arguments;                                             \
+    }
+
+WRAP(void *, NULL, malloc, (size_t size), (size))
+WRAP(void *, NULL, calloc, (size_t n, size_t size), (n, size))
+WRAP(void *, NULL, realloc, (void *old, size_t size), (old, size))
+WRAP(ssize_t, -1, read, (int fd, void *p, size_t n), (fd, p, n))
+WRAP(ssize_t, -1, write, (int fd, const void *p, size_t n), (fd, p, n))
+WRAP(ssize_t, -1, writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+WRAP(ssize_t, -1, readv, (int fd, const struct iovec *v, int n), (fd, v, n))
+WRAP(ssize_t, -1, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags))
+WRAP(ssize_t, -1, send, (int fd, const void *p, size_t n, int flags), (fd, p, n, flags))
+WRAP(ssize_t, -1, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+WRAP(int, -1, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
+WRAP(int, -1, pipe, (int p[2]), (p))
+WRAP(int, -1, socketpair, (int d, int t, int p, int out[2]), (d, t, p, out))
+WRAP(int, -1, socket, (int d, int t, int p), (d, t, p))
+WRAP(int, -1, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+WRAP(int, -1, listen, (int fd, int n), (fd, n))
+WRAP(int, -1, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+WRAP(int, -1, accept, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
+WRAP(int, -1, accept4, (int fd, struct sockaddr *a, socklen_t *n, int flags), (fd, a, n, flags))
+WRAP(int, -1, epoll_create1, (int flags), (flags))
+WRAP(int, -1, epoll_ctl, (int e, int op, int fd, struct epoll_event *v), (e, op, fd, v))
+WRAP(int, -1, epoll_wait, (int e, struct epoll_event *v, int n, int ms), (e, v, n, ms))
+WRAP(int, -1, signalfd, (int fd, const sigset_t *set, int flags), (fd, set, flags))
+WRAP(int, -1, chdir, (const char *path), (path))
+WRAP(int, -1, gethostname, (char *name, size_t n), (name, n))
+
+int __wrap_fcntl(int fd, int what, long how);
+int __wrap_fcntl(int fd, int what, long how)
+{
+    return fails("fcntl") ? -1 : __real_fcntl(fd, what, how);
+}
+
+int __wrap_open(const char *path, int flags, int mode);
+int __wrap_open(const char *path, int flags, int mode)
+{
+    return fails("open") ? -1 : __real_open(path, flags, mode);
+}
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+pid_t __wrap_fork(void)
+{
+    pid_t pid = fails("fork") ? -1 : __real_fork();
+
+    if (pid == 0)
+        torture.is_victim = 0;
+    return pid;
+}
