@@ -359,7 +359,13 @@ void la_local_free(struct la_local *l)
 
 int la_local_adopt(struct la_local *l, int fd)
 {
-    return phx_adopt(l->node, fd, 0);
+    int err = phx_adopt(l->node, fd, 0);
+
+    if (err == 0) { /* nobody tells if the parent ends before it is a neighbour */
+        l->now = phx_now_us();
+        l->link_by = l->now + l->job->start_timeout_us;
+    }
+    return err;
 }
 
 /* ---- The loop ------------------------------------------------------------------------------------ */

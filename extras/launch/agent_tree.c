@@ -14,10 +14,12 @@
 static int local_send(void *ctx, uint32_t agent, uint32_t type, const void *data, size_t size)
 {
     struct la_local *l = (struct la_local *)ctx;
+    int err = phx_send(l->node, la_job_agent_name(l->job, agent),
+                       la_job_agent_name(l->job, la_agent_self(l)), type, data, size);
 
-    return phx_send(l->node, la_job_agent_name(l->job, agent), la_job_agent_name(l->job, la_agent_self(l)),
-                    type,
-                    data, size);
+    if (err == PHX_ENOMEM) /* the tree takes it for lost with the link */
+        la_agent_fatal("no memory for a message to another agent");
+    return err;
 }
 
 /* Only the first job has input. */

@@ -68,7 +68,7 @@ struct la_local {
     struct local_ancestor *ancestors; /* the parent that started this agent first */
     uint32_t ancestors_count, sought; /* sought: how many of them are being dialled */
     uint64_t seek_at; /* UINT64_MAX: nobody is sought */
-    uint64_t link_by; /* the parent, which was dialled, is waited for until then */
+    uint64_t link_by; /* the parent is waited for until then, at the start */
     struct la_queue events; /* to, type, size, bytes: not yet taken by the tree; up, of the launcher down */
     struct local_spawn *spawns; /* the launcher's: those whose last piece has not come */
     uint64_t now, go_at;

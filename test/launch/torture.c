@@ -3,12 +3,14 @@
 /* The linker's --wrap leads each call in the list below here; torture.sh has the flags. What happens stands in
  * the environment:
  *
- *      TORTURE        who, which call, errno, lasting: "1 77 12 0"; call 0: nothing fails
+ *      TORTURE        who, which call, which of its errors, lasting: "1 77 0 1"; call 0: nothing fails
  *      TORTURE_DEPTH  of this process in the tree of agents: the launcher is 0; counted up here
- *      TORTURE_FILE   the first process of depth `who` makes it, and is the victim; what it calls is written
- *                     there, a name in each line
+ *      TORTURE_FILE   the first process of depth `who` makes it, and is the victim. It writes there what it
+ *                     calls and how many errors that has, a line for each call; or which call has failed
+ *      TORTURE_WHERE  set: where each failing call was made, to standard error, with sanitizers
  *
- * A child between fork and exec is not the victim, nor is the guard. */
+ * A child between fork and exec is not the victim, nor is the guard. "Not now" and "interrupted" are said once
+ * only: from then on it would be a system in which nothing goes on. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,33 +25,94 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+static const struct {
+    const char *name;
+    int errors[4]; /* 0 ends them */
+} table[] = {
+    { "malloc", { ENOMEM } },
+    { "calloc", { ENOMEM } },
+    { "realloc", { ENOMEM } },
+    { "read", { EINTR, EAGAIN } },
+    { "readv", { EINTR, EAGAIN, ECONNRESET } },
+    { "recv", { EINTR, EAGAIN, ECONNRESET } },
+    { "write", { EINTR, EAGAIN, EPIPE } },
+    { "writev", { EINTR, EAGAIN, EPIPE } },
+    { "send", { EINTR, EAGAIN, EPIPE } },
+    { "sendmsg", { EINTR, EAGAIN, EPIPE } },
+    { "poll", { EINTR, ENOMEM } },
+    { "epoll_wait", { EINTR, ENOMEM } },
+    { "epoll_ctl", { ENOMEM, ENOSPC } },
+    { "pipe", { EMFILE, ENFILE } },
+    { "socketpair", { EMFILE, ENFILE } },
+    { "socket", { EMFILE, ENFILE } },
+    { "epoll_create1", { EMFILE, ENFILE } },
+    { "signalfd", { EMFILE, ENFILE } },
+    { "open", { EMFILE, ENFILE, EACCES } },
+    { "accept", { EAGAIN, EMFILE, ECONNABORTED } },
+    { "accept4", { EAGAIN, EMFILE, ECONNABORTED } },
+    { "bind", { EADDRINUSE } },
+    { "listen", { EADDRINUSE } },
+    { "connect", { ECONNREFUSED, ENETUNREACH } },
+    { "fork", { EAGAIN, ENOMEM } },
+    { "fcntl", { EMFILE, EINVAL } },
+    { "chdir", { ENOENT } },
+    { "gethostname", { EINVAL } },
+};
+#define TABLE (int)(sizeof table / sizeof *table)
+
 static struct {
     int is_victim, lasting, with, file;
     long at, count;
-    const char *kind; /* of the call that failed */
-} torture;
+    int kind; /* of the call that failed: its place in the table */
+} torture = { 0, 0, 0, -1, 0, 0, -1 };
 
+void __sanitizer_print_stack_trace(void) __attribute__((weak));
 ssize_t __real_write(int fd, const void *p, size_t n);
 int __real_open(const char *path, int flags, ...);
 int __real_fcntl(int fd, int what, ...);
 
+static int errors_of(int kind)
+{
+    int n = 0;
+
+    while (n < 4 && table[kind].errors[n] != 0)
+        n++;
+    return n;
+}
+
+static void note(int kind)
+{
+    char line[40];
+    int n = snprintf(line, sizeof line, "%s %d\n", table[kind].name, errors_of(kind));
+
+    if (__real_write(torture.file, line, (size_t)n) != n)
+        abort();
+}
+
+/* Processes come and go in another order each time, so the call may be another one than in the list. */
 static int fails(const char *name)
 {
+    int kind = 0, error;
+
     if (!torture.is_victim)
         return 0;
+    while (kind < TABLE && strcmp(table[kind].name, name) != 0)
+        kind++;
+    if (kind == TABLE)
+        abort();
     torture.count++;
-    if (torture.at == 0) {
-        char line[40];
-        int n = snprintf(line, sizeof line, "%s\n", name);
-        if (__real_write(torture.file, line, (size_t)n) != n)
-            abort();
+    if (torture.at == 0 || torture.count == torture.at)
+        note(kind);
+    if (torture.at == 0 || torture.count < torture.at)
         return 0;
-    }
-    if (torture.count != torture.at
-        && (!torture.lasting || torture.count < torture.at || torture.kind != name))
+    error = table[kind].errors[torture.with % errors_of(kind)];
+    if (torture.count == torture.at)
+        torture.kind = kind;
+    else if (!torture.lasting || torture.kind != kind || error == EINTR || error == EAGAIN)
         return 0;
-    torture.kind = name; /* string literals: one object for each wrapper */
-    errno = torture.with;
+    if (getenv("TORTURE_WHERE") != NULL && __sanitizer_print_stack_trace != NULL)
+        __sanitizer_print_stack_trace();
+    errno = error;
     return 1;
 }
 

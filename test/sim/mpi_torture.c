@@ -196,7 +196,7 @@ static void one_run(struct torture *t, struct mpi_plan *plan, const char *what)
     plan->user = t;
     j = mpi_job_new(plan);
     /* "not now" is no error, and a rank that is silent may be computing: only that it ends can help. */
-    if (refuse.at != 0 && refuse.with == PHX_EAGAIN && !mpi_job_run_for(j, 20 * SECOND))
+    if (refuse.at != 0 && refuse.with == PHX_EAGAIN && !mpi_job_run_for(j, 2 * SECOND))
         refuse.ill = 0;
     hang = mpi_job_run(j, LIMIT) != 0;
     for (bad = 0, i = 0; i < RANKS; i++)

@@ -381,6 +381,7 @@ mpi() {
     # What was told of a seat's second life made an ordinary dup a recovery when its third one died.
     judged 'sim recover_kills, a newcomer dies twice' env "KILLS=recover rebuild,nop 3 1 7 1 1.1.4 1.2.5" \
         "$sim" SCENARIO=recover_kills
+    sim SCENARIO=mpi_torture
     sim SCENARIO=opposite_orders
     sim SCENARIO=enter_time
     sim SCENARIO=mpi_computing
