@@ -1,7 +1,7 @@
-/* torture.c - linked into phxrun: the n-th allocation or call of the system fails, in one of its processes. */
+/* torture.c - linked into phxrun: the n-th allocation or call of the system fails in one of its processes. */
 
-/* The linker's --wrap leads each call in the list below here; torture.sh has the flags. What happens stands in
- * the environment:
+/* The linker's --wrap leads each call in the list below here; torture.sh has the flags. What happens is told
+ * by the environment:
  *
  *      TORTURE        who, which call, which of its errors, lasting: "1 77 0 1"; call 0: nothing fails
  *      TORTURE_DEPTH  of this process in the tree of agents: the launcher is 0; counted up here
@@ -9,8 +9,8 @@
  *                     calls and how many errors that has, a line for each call; or which call has failed
  *      TORTURE_WHERE  set: where each failing call was made, to standard error, with sanitizers
  *
- * A child between fork and exec is not the victim, nor is the guard. "Not now" and "interrupted" are said once
- * only: from then on it would be a system in which nothing goes on. */
+ * A child between fork and exec is not the victim, nor is the guard. "Not now" and "interrupted" are said
+ * once only: from then on it would be a system in which nothing goes on. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

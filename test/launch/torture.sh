@@ -41,8 +41,8 @@ core=phoenix.c
 for object in build/split/joined.o build/launch/phoenix.*.o; do
     if fresh "$object" phoenix.c; then core=$object; fi
 done
-[ -n "${TORTURED:-}" ] \
-    || $cc -std=c99 -O1 -g $sane $wrap -I. -o "$work/phxrun" test/launch/torture.c $parts "$core" -lm || exit 1
+[ -n "${TORTURED:-}" ] || $cc -std=c99 -O1 -g $sane $wrap -I. -o "$work/phxrun" test/launch/torture.c \
+    $parts "$core" -lm || exit 1
 $cc -std=c99 -O1 -I. -o "$work/client" test/launch/pmi1_client.c || exit 1
 PHXRUN=${TORTURED:-$work/phxrun}
 
@@ -56,7 +56,8 @@ job() { # TORTURE: a run of phxrun, in out, err and $status
 # What a run must not be: 0 if it is.
 is_bad() {
     why=
-    if grep -q 'Sanitizer\|runtime error\|ended by signal \(6\|7\|8\|11\)' "$work/err"; then why='a crash or a leak'
+    if grep -q 'Sanitizer\|runtime error\|ended by signal \(6\|7\|8\|11\)' "$work/err"; then
+        why='a crash or a leak'
     elif [ $status = 124 ]; then why='it hangs'
     elif [ $status = 141 ] && grep -q '^write' "$work/calls"; then : # nobody reads the output: so it ends
     elif [ $status -gt 128 ]; then why="it ends with $status"
@@ -103,7 +104,8 @@ torture() { # depth
 
 for d in $depths; do torture "$d"; done
 none_left() { # of all these runs; an agent whose parent died too early waits for --start-timeout
-    [ -z "$(procs | while read -r p rest; do case $(arguments "$p") in "$work/client"*) echo "$p" ;; esac; done)" ]
+    procs | while read -r p rest; do arguments "$p"; echo; done > "$work/arguments"
+    ! grep -q "^$work/client" "$work/arguments"
 }
 soon none_left || soon none_left || soon none_left || soon none_left
 ok $? 'nothing is left'

@@ -96,7 +96,8 @@ static int ring(MPI_Comm comm, int me, int size, int bytes, int late, int synchr
 
 static int collectives(MPI_Comm comm, int me, int size)
 {
-    int sum = 0, all[RANKS] = { 0 }, i, one = me + 1, rc = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    int sum = 0, all[RANKS] = { 0 }, one = me + 1, i;
+    int rc = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
     unsigned char *data = mpi_memory(LARGE);
 
     if (rc != MPI_SUCCESS)
