@@ -110,9 +110,12 @@ models:
 fuzz: phoenix.c
 	@MINUTES='$(MINUTES)' RUNS='$(RUNS)' ONLY='$(ONLY)' SANE='$(or $(SANE),1)' KEEP='$(KEEP)' ./test/fuzz/run.sh
 
-# Three nodes, and each allocation and each call of the world of one of them fails in turn, in each way.
+# Each allocation and each call of the world fails in turn, in each way: of one of three nodes, of a process of
+# MPI, of the launcher and its agents. Some 20 minutes; ONLY=nodes, mpi or launch.
 torture: phoenix.c
-	@./test/fuzz/run.sh torture
+	@case '$(ONLY)' in '' | nodes) ./test/fuzz/run.sh torture ;; esac
+	@case '$(ONLY)' in '' | mpi) SCENARIO=mpi_torture FULL=1 ./test/sim/run.sh ;; esac
+	@case '$(ONLY)' in '' | launch) ./test/launch/torture.sh 1 ;; esac
 
 # Which lines of src/ the unit tests reach, by room: ONLY='t_route t_names', V=1 names those that are not.
 coverage:

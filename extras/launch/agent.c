@@ -359,7 +359,13 @@ void la_local_free(struct la_local *l)
 
 int la_local_adopt(struct la_local *l, int fd)
 {
-    return phx_adopt(l->node, fd, 0);
+    int err = phx_adopt(l->node, fd, 0);
+
+    if (err == 0) { /* nobody tells if the parent ends before it is a neighbour */
+        l->now = phx_now_us();
+        l->link_by = l->now + l->job->start_timeout_us;
+    }
+    return err;
 }
 
 /* ---- The loop ------------------------------------------------------------------------------------ */
@@ -434,7 +440,7 @@ void la_local_run(struct la_local *l)
         if (local_may_go(l))
             return;
         if (la_watch_wait(l->watch, local_timeout(l)) != 0)
-            return;
+            la_agent_fatal("cannot wait for what happens");
     }
 }
 

@@ -2,11 +2,13 @@
 
 #define _POSIX_C_SOURCE 200809L
 #include "local.h"
+#include "status.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EVENT_MOST ((size_t)1 << 20)   /* lines for people are left out beyond this */
 #define EVENT_GO_US ((uint64_t)2000000)  /* children that were told to go are killed then */
@@ -60,6 +62,14 @@ int la_event_get(struct la_event *e, const void *data, size_t size)
     return 0;
 }
 
+/* Nobody would hear of what cannot be said for want of memory, and all would wait. So whoever is in such need
+ * ends at once: its guard ends its processes, and those above and below lose the link with it. */
+void la_agent_fatal(const char *why)
+{
+    fprintf(stderr, "phxrun: %s\n", why);
+    _exit(LA_STATUS_ERROR);
+}
+
 /* The first of a queue, to, type, size, bytes: 0 if the tree has it, or an error. */
 static int event_give(struct la_local *l, const struct la_queue *q)
 {
@@ -83,10 +93,13 @@ void la_agent_flush_events(struct la_local *l)
     memset(&l->events, 0, sizeof l->events);
     while (now.size > 0 && err != PHX_EAGAIN) {
         err = event_give(l, &now);
+        if (err == PHX_ENOMEM)
+            la_agent_fatal("no memory for an event");
         if (err != PHX_EAGAIN)
             la_queue_take(&now, 12 + la_agent_get32(la_queue_first(&now) + 8));
     }
-    (void)la_queue_add(&now, la_queue_first(&l->events), l->events.size);
+    if (la_queue_add(&now, la_queue_first(&l->events), l->events.size) != 0)
+        la_agent_fatal("no memory for events");
     la_queue_free(&l->events);
     l->events = now;
     l->flushing = 0;
@@ -97,7 +110,7 @@ void la_agent_post(struct la_local *l, uint32_t to, uint32_t type, const void *d
     unsigned char head[12];
 
     if (la_queue_room(&l->events, sizeof head + size) != 0)
-        return; /* whoever waits for it is ended by the launcher's time-out */
+        la_agent_fatal("no memory for an event");
     la_agent_put32(head, to);
     la_agent_put32(head + 4, type);
     la_agent_put32(head + 8, (uint32_t)size);

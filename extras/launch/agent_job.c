@@ -182,14 +182,19 @@ static void engine_put(void *ctx, const char *key, const char *value)
 {
     struct local_job *j = engine_job(ctx);
 
-    (void)la_tree_put(j->of->tree, j->job->id, key, value);
+    if (la_tree_put(j->of->tree, j->job->id, key, value) == PHX_ENOMEM)
+        la_agent_fatal("no memory for a key");
 }
 
 static void engine_get(void *ctx, const char *key, uint64_t token)
 {
     struct local_job *j = engine_job(ctx);
 
-    if (la_tree_get(j->of->tree, j->job->id, key, token) != 0)
+    int err = la_tree_get(j->of->tree, j->job->id, key, token);
+
+    if (err == PHX_ENOMEM)
+        la_agent_fatal("no memory for a key");
+    if (err != 0)
         la_engine_got(la_ranks_engine(j->ranks), key, NULL, token);
 }
 

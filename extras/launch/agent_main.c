@@ -75,8 +75,10 @@ static void pump_on(void *ctx, int fd, int events)
         return;
     }
     (void)events;
-    if (la_queue_room(&p->waiting, PUMP_MOST) != 0)
+    if (la_queue_room(&p->waiting, PUMP_MOST) != 0) {
+        pump_close(p); /* whoever is at the other end sees that */
         return;
+    }
     n = read(fd, la_queue_end(&p->waiting), PUMP_MOST);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;

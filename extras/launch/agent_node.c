@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An agent that dies without a word may be the only way for those below, and watched by others: this is how
  * long they take it for alive. A job with --ft waits for their ranks' end as little as for others'. */
 #define NODE_FT_INSURANCE_US ((uint64_t)5000000)
+#define NODE_REFUSED_US ((uint64_t)5000000) /* a node has had no memory for so long */
 
 /* ---- Phoenix ------------------------------------------------------------------------------------- */
 
@@ -84,6 +86,26 @@ static void local_on_log(phx *p, int level, const char *line, void *user)
         la_agent_tell(l, LA_UP_SAY, LA_NONE, 0, line);
 }
 
+/* What arrives while there is no memory comes again. Where it never does all would wait for ever. */
+static void *local_alloc(void *world, void *old, size_t old_size, size_t new_size)
+{
+    struct la_local *l = (struct la_local *)world;
+    void *memory = NULL;
+
+    (void)old_size;
+    if (new_size == 0)
+        free(old);
+    else
+        memory = realloc(old, new_size);
+    if (memory != NULL)
+        l->refused_at = 0;
+    else if (new_size > 0 && l->refused_at == 0)
+        l->refused_at = l->now;
+    else if (new_size > 0 && l->now - l->refused_at > NODE_REFUSED_US)
+        la_agent_fatal("no memory for messages");
+    return memory;
+}
+
 static void local_detector(const struct la_job *job, struct phx_detector *d)
 {
     if (job->detector == LA_DETECT_FAST)
@@ -146,6 +168,9 @@ int la_agent_make_node(struct la_local *l)
     cfg.on_done = local_on_done;
     cfg.on_writable = local_on_writable;
     cfg.on_log = local_on_log;
+    l->alloc.alloc = local_alloc;
+    l->alloc.world = l;
+    cfg.alloc = &l->alloc;
     cfg.log_level = l->job->verbose > 1 ? PHX_LOG_DEBUG : PHX_LOG_ERROR;
     local_detector(l->job, &cfg.detector);
     err = phx_new(&l->node, &cfg, phx_now_us());

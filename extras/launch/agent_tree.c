@@ -14,10 +14,12 @@
 static int local_send(void *ctx, uint32_t agent, uint32_t type, const void *data, size_t size)
 {
     struct la_local *l = (struct la_local *)ctx;
+    int err = phx_send(l->node, la_job_agent_name(l->job, agent),
+                       la_job_agent_name(l->job, la_agent_self(l)), type, data, size);
 
-    return phx_send(l->node, la_job_agent_name(l->job, agent), la_job_agent_name(l->job, la_agent_self(l)),
-                    type,
-                    data, size);
+    if (err == PHX_ENOMEM) /* the tree takes it for lost with the link */
+        la_agent_fatal("no memory for a message to another agent");
+    return err;
 }
 
 /* Only the first job has input. */
@@ -194,6 +196,8 @@ static void local_got(void *ctx, uint32_t job, const char *key, const char *valu
 
 static void local_cut_off(void *ctx)
 {
+    if (((struct la_local *)ctx)->root.event != NULL) /* nobody can have cut it off */
+        la_agent_fatal("no memory for the messages of agents");
     la_agent_orphan((struct la_local *)ctx);
 }
 

@@ -90,8 +90,9 @@ static void launch_say(struct launcher *la, const char *text)
 
     if (s->waiting.size > LA_FLOW_WINDOW)
         return;
-    if (la_queue_add(&s->waiting, "phxrun: ", 8) == 0 && la_queue_add(&s->waiting, text, strlen(text)) == 0)
-        (void)la_queue_add(&s->waiting, "\n", 1);
+    if (la_queue_add(&s->waiting, "phxrun: ", 8) != 0 || la_queue_add(&s->waiting, text, strlen(text)) != 0
+        || la_queue_add(&s->waiting, "\n", 1) != 0)
+        fprintf(stderr, "phxrun: %s\n", text); /* out of order is better than not at all */
     launch_flush(la);
 }
 

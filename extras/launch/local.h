@@ -59,6 +59,8 @@ struct la_local {
     uint32_t jobs_seen;
     struct la_queue coming;  /* a spawned job whose last piece has not come */
     phx *node;
+    struct phx_alloc alloc; /* the node's */
+    uint64_t refused_at;    /* since then it got no memory; 0: it did the last time */
     struct la_root_ops root;
     struct local_neighbour *near; /* the children, then the parent */
     uint32_t near_count;
@@ -66,7 +68,7 @@ struct la_local {
     struct local_ancestor *ancestors; /* the parent that started this agent first */
     uint32_t ancestors_count, sought; /* sought: how many of them are being dialled */
     uint64_t seek_at; /* UINT64_MAX: nobody is sought */
-    uint64_t link_by; /* the parent, which was dialled, is waited for until then */
+    uint64_t link_by; /* the parent is waited for until then, at the start */
     struct la_queue events; /* to, type, size, bytes: not yet taken by the tree; up, of the launcher down */
     struct local_spawn *spawns; /* the launcher's: those whose last piece has not come */
     uint64_t now, go_at;
@@ -80,6 +82,7 @@ struct la_local {
 uint32_t la_agent_get32(const unsigned char *in);
 void la_agent_put32(unsigned char *out, uint32_t v);
 void la_agent_end(struct la_local *l, int now);
+void la_agent_fatal(const char *why); /* does not return */
 void la_agent_flush_events(struct la_local *l);
 void la_agent_go(struct la_local *l);
 void la_agent_orphan(struct la_local *l);

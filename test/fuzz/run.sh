@@ -28,7 +28,8 @@ tls_of() { # compiler: what parsers needs to read PEM files
 
 sources_of() { # target
     case $1 in
-    stream | pair | torture) echo "test/fuzz/net.c test/sim/world.c test/sim/stream.c test/sim/verbs.c" ;;
+    stream | pair) echo "test/fuzz/net.c test/sim/world.c test/sim/stream.c test/sim/verbs.c" ;;
+    torture) echo "$(sources_of pair) test/sim/refuse.c" ;;
     launch) for f in $launch; do echo "extras/launch/$f.c"; done ;;
     agree) echo "extras/ftmpi/lib/agree.c extras/ftmpi/lib/mem.c" ;;
     esac

@@ -2,171 +2,119 @@
 /* Goal: whatever the world refuses, once or from then on for a while, no node crashes, leaks memory or
  * handles, shows a message twice or out of order, or tells two outcomes; and when the world is well again all
  * three are at work again. Method: a play in the simulated world, with joins, names, small and large messages
- * both ways, a hand-over, a cast and a link that breaks. One run counts what the victim asks for; then each
- * call fails in turn with each error that it may give. And behind each of its sends, so behind each frame of
- * a handshake, a message, a hand-over and what follows from them, it is killed and starts anew, its link is
- * cut for a while, or it pauses (promise 131).
+ * both ways, a hand-over, a name that moves, a cast and a link that breaks. One run counts what the victim
+ * asks for; then each call fails in turn with each error that it may give. And behind each of its frames, of
+ * handshakes, messages, a hand-over, a name that moves and what follows from them, it is killed and starts
+ * anew, the link is cut for a while, or it pauses (promise 131).
  *
  *      torture [STRIDE [VICTIM]]     every STRIDE-th call only */
 #include "net.h"
-
-enum call { LISTEN, ACCEPT, DIAL, FINISH, LOCAL, SEND, RECV, WATCH, WAIT, RANDOM, MEMORY, CALLS };
-static const char *const call_name[] = { "listen", "accept", "dial", "finish", "local", "send", "recv",
-                                         "watch", "wait", "random", "an allocation" };
-/* 0 ends the list; of recv 1 stands for 0 bytes, the peer has closed. */
-static const int errors[CALLS][6] = {
-    { PHX_EINUSE, PHX_EACCES, PHX_ENOADDR, PHX_EMFILE, PHX_EIO, 0 },
-    { PHX_EAGAIN, PHX_EMFILE, PHX_EIO, 0 },
-    { PHX_EREFUSED, PHX_EUNREACH, PHX_EMFILE, PHX_ENOADDR, PHX_EIO, 0 },
-    { PHX_EAGAIN, PHX_EREFUSED, PHX_ETIMEDOUT, PHX_EUNREACH, PHX_EIO, 0 },
-    { PHX_EIO, 0 },
-    { PHX_EAGAIN, PHX_ERESET, PHX_ETIMEDOUT, PHX_EIO, 0 },
-    { PHX_EAGAIN, 1, PHX_ERESET, PHX_ETIMEDOUT, PHX_EIO, 0 },
-    { PHX_ENOMEM, PHX_EMFILE, PHX_EIO, 0 },
-    { PHX_EIO, 0 },
-    { PHX_EIO, 0 },
-    { PHX_ENOMEM, 0 },
-};
+#include "../sim/refuse.h"
 
 static struct net net;
-static struct phx_os well[NODES];
+static struct phx_os refusing; /* the victim's */
 static struct phx_alloc well_memory[NODES];
-
 static uint32_t victim;
-static long count;         /* what the victim has asked for */
-static long fail_at;       /* this one fails; 0: none */
-static int fail_with, lasting; /* lasting: and all later ones of its kind, while ill */
-static int ill;
-static int fail_kind;
 
 enum incident { NOTHING, KILL, CUT, PAUSE, INCIDENTS };
 static const char *const incident_name[] = { "nothing", "killed", "cut off", "pauses" };
-static enum incident incident; /* what happens behind the call fail_at, which succeeds */
+static enum incident incident; /* what happens behind the victim's frame frame_at */
+static long frames, frame_at;  /* frames: that it has sent */
 static int is_due;
-static uint8_t kinds[200000];
+static uint32_t cut_from;      /* who got that frame */
+static uint8_t frame_types[256];
 
-/* Does this call fail? 0 or the error. */
-static int refused(uint32_t host, enum call c)
+/* ---- Frames of the victim ------------------------------------------------------------------------- */
+
+#define HANDLES 256
+static struct sending { /* of a handle: where its bytes stand */
+    uint8_t head[5];
+    size_t have, left; /* of the frame at hand: bytes of head, and those to come */
+} sending[HANDLES];
+
+/* How many of these bytes go up to the end of the frame frame_at, all if it does not end in them. taken: they
+ * have been sent, and count. */
+static size_t frames_in(struct sending *to, const uint8_t *p, size_t size, int taken)
 {
-    if (host != victim)
-        return 0;
-    if (ill && count < (long)sizeof kinds)
-        kinds[count] = (uint8_t)c;
-    count += ill;
-    if (!ill || fail_at == 0)
-        return 0;
-    if (incident != NOTHING) {
-        is_due |= count == fail_at;
-        return 0;
+    struct sending s = *to;
+    long n = frames;
+
+    for (size_t i = 0; i < size; i++) {
+        if (s.have < sizeof s.head) {
+            s.head[s.have++] = p[i];
+            if (s.have == sizeof s.head)
+                s.left = (size_t)s.head[0] + s.head[1] * 256u + s.head[2] * 65536u - 1;
+        } else {
+            s.left--;
+        }
+        if (s.have < sizeof s.head || s.left > 0)
+            continue;
+        s.have = 0;
+        if (taken)
+            frame_types[s.head[4]] = 1;
+        if (++n == frame_at && !taken)
+            return i + 1;
     }
-    if (count == fail_at) {
-        fail_kind = (int)c;
-        return fail_with;
+    if (taken) {
+        *to = s;
+        is_due |= frames < frame_at && n >= frame_at;
+        frames = n;
     }
-    return lasting && count > fail_at && (int)c == fail_kind ? fail_with : 0;
+    return size;
 }
 
-#define HOST(world) (((struct world_host *)(world))->index)
-#define OR_FAIL(kind)                                                                                       \
-    int err = refused(HOST(world), kind);                                                                   \
-    if (err != 0)                                                                                           \
-        return err
-
-static int t_listen(void *world, struct phx_address *at, int *handle)
+static uint32_t host_behind(struct world_host *h, int handle)
 {
-    OR_FAIL(LISTEN);
-    return well[HOST(world)].listen(world, at, handle);
+    return world_end_at(h->w, world_slot_at(h, handle, WORLD_SLOT_END)->ref ^ 1u)->host;
 }
 
-static int t_accept(void *world, int listener, int *handle, struct phx_address *from)
-{
-    OR_FAIL(ACCEPT);
-    return well[HOST(world)].accept(world, listener, handle, from);
-}
-
-static int t_dial(void *world, const struct phx_address *to, int *handle)
-{
-    OR_FAIL(DIAL);
-    return well[HOST(world)].dial(world, to, handle);
-}
-
-static int t_finish(void *world, int handle)
-{
-    OR_FAIL(FINISH);
-    return well[HOST(world)].finish(world, handle);
-}
-
-static int t_local(void *world, int handle, struct phx_address *out)
-{
-    OR_FAIL(LOCAL);
-    return well[HOST(world)].local(world, handle, out);
-}
-
+/* No more is sent at once than up to the frame behind which something is to happen. */
 static long t_send(void *world, int handle, const struct iovec *iov, int n)
 {
-    OR_FAIL(SEND);
-    return well[HOST(world)].send(world, handle, iov, n);
+    static uint8_t bytes[1 << 20];
+    struct iovec one = { bytes, 0 };
+    size_t size = 0;
+    long sent;
+
+    fuzz_must(handle < HANDLES, "handle %d", handle);
+    if (is_due)
+        return PHX_EAGAIN; /* until it has happened */
+    for (int i = 0; i < n && size + iov[i].iov_len <= sizeof bytes; size += iov[i++].iov_len)
+        memcpy(bytes + size, iov[i].iov_base, iov[i].iov_len);
+    one.iov_len = frames_in(&sending[handle], bytes, size, 0);
+    if ((sent = refusing.send(world, handle, &one, 1)) > 0 && refuse.ill) {
+        frames_in(&sending[handle], bytes, (size_t)sent, 1);
+        if (is_due && cut_from == NODES)
+            cut_from = host_behind(world, handle);
+    }
+    return sent;
 }
 
-static long t_recv(void *world, int handle, void *data, size_t size)
+static void t_close(void *world, int handle)
 {
-    int err = refused(HOST(world), RECV);
-
-    if (err != 0)
-        return err == 1 ? 0 : err;
-    return well[HOST(world)].recv(world, handle, data, size);
-}
-
-static long t_recvv(void *world, int handle, const struct iovec *iov, int n)
-{
-    int err = refused(HOST(world), RECV);
-
-    if (err != 0)
-        return err == 1 ? 0 : err;
-    return well[HOST(world)].recvv(world, handle, iov, n);
-}
-
-static int t_watch(void *world, int handle, int events)
-{
-    OR_FAIL(WATCH);
-    return well[HOST(world)].watch(world, handle, events);
-}
-
-static int t_wait(void *world, struct phx_ready *out, int capacity)
-{
-    OR_FAIL(WAIT);
-    return well[HOST(world)].wait(world, out, capacity);
-}
-
-static int t_random(void *world, void *out, size_t size)
-{
-    OR_FAIL(RANDOM);
-    return well[HOST(world)].random(world, out, size);
+    if (handle >= 0 && handle < HANDLES)
+        memset(&sending[handle], 0, sizeof sending[handle]);
+    refusing.close(world, handle);
 }
 
 static struct phx_os give_os(struct net_node *n)
 {
-    struct phx_os os = well[n->index] = net.w->hosts[n->host].os;
+    struct phx_os os = refuse_os(&net.w->hosts[n->host]);
 
-    os.listen = t_listen;
-    os.accept = t_accept;
-    os.dial = t_dial;
-    os.finish = t_finish;
-    os.local = t_local;
+    if (n->host != victim)
+        return os;
+    memset(sending, 0, sizeof sending);
+    refusing = os;
     os.send = t_send;
-    os.recv = t_recv;
-    os.recvv = t_recvv;
-    os.watch = t_watch;
-    os.wait = t_wait;
-    os.random = t_random;
+    os.close = t_close;
     return os;
 }
 
 static void *t_alloc(void *world, void *old, size_t old_size, size_t new_size)
 {
-    uint32_t host = HOST(world);
+    uint32_t host = ((struct world_host *)world)->index;
 
-    if (new_size > old_size && refused(host, MEMORY) != 0)
+    if (new_size > old_size && refuse_this(host, REFUSE_MEMORY) != 0)
         return NULL;
     return well_memory[host].alloc(well_memory[host].world, old, old_size, new_size);
 }
@@ -188,7 +136,7 @@ static void start(uint32_t i)
     for (int tries = 0; tries < 3 && err != 0; tries++)
         err = net_start(&net, i);
     if (err != 0)
-        ill = 0; /* it cannot begin as long as this lasts: then it lasts no longer */
+        refuse.ill = 0; /* it cannot begin as long as this lasts: then it lasts no longer */
     fuzz_must(net_start(&net, i) == 0, "a node begins when its world is well");
 }
 
@@ -201,8 +149,6 @@ static void assume(uint32_t i, uint64_t name)
 
 static void happen(void)
 {
-    uint32_t other = (victim + 1) % NODES;
-
     is_due = 0;
     if (incident == KILL) {
         net_crash(&net, victim);
@@ -210,8 +156,8 @@ static void happen(void)
         start(victim);
         assume(victim, 1 + victim);
     } else if (incident == CUT) {
-        world_pair(net.w, victim, other, WORLD_PAIR_CUT, 1);
-        world_pair(net.w, other, victim, WORLD_PAIR_CUT, 1);
+        world_pair(net.w, victim, cut_from, WORLD_PAIR_CUT, 1);
+        world_pair(net.w, cut_from, victim, WORLD_PAIR_CUT, 1);
     } else {
         world_stall(net.w, victim, 700 * MS);
     }
@@ -252,6 +198,10 @@ static void play(void)
         net_send(&net, i, 2, 100, 1);
     world_touch(net.w, 1);
     run(100 * MS);
+    assume(0, 3); /* node 2's name moves while messages to it are under way */
+    for (uint32_t i = 0; i < NODES; i++)
+        net_send(&net, i, 3, 100, 1);
+    run(100 * MS);
     world_reset_pair(net.w, 0, victim == 0 ? 1 : victim);
     for (uint32_t i = 0; i < NODES; i++)
         net_send(&net, i, 1 + (i + 1) % NODES, 60, 0);
@@ -277,7 +227,7 @@ static void must_work_again(void)
     struct phx_address a;
     char text[PHX_ADDRESS_TEXT];
 
-    ill = 0;
+    refuse.ill = 0;
     for (uint32_t i = 0; i < NODES; i++)
         for (uint32_t j = 0; j < NODES; j++)
             world_pair(net.w, i, j, WORLD_PAIR_CUT, 0);
@@ -311,10 +261,10 @@ static void must_work_again(void)
 void fuzz_one(const uint8_t *data, size_t size)
 {
     (void)data, (void)size;
-    count = 0;
-    ill = 1;
-    fail_kind = -1;
+    refuse_begin(victim);
     is_due = 0;
+    frames = 0;
+    cut_from = NODES;
     net_begin(&net, 7);
     net.os = give_os;
     net.alloc = give_alloc;
@@ -323,57 +273,76 @@ void fuzz_one(const uint8_t *data, size_t size)
     net_end(&net);
 }
 
-static long runs[CALLS], incidents;
+static long runs[REFUSE_CALLS], incidents;
 
-static void torture(uint32_t who, long stride, long from)
+static void torture_calls(long stride, long from)
 {
-    static uint8_t kind[sizeof kinds];
-    long most;
+    static uint8_t kind[REFUSE_MOST];
+    long most = refuse.count < REFUSE_MOST ? refuse.count : REFUSE_MOST;
 
-    victim = who;
-    fail_at = 0;
-    fuzz_one(NULL, 0);
-    most = count < (long)sizeof kinds ? count : (long)sizeof kinds;
-    memcpy(kind, kinds, sizeof kind);
-    for (long n = from; n <= most; n += stride) {
-        enum call c = (enum call)kind[n - 1];
-
-        for (int e = 0; errors[c][e] != 0; e++)
-            for (lasting = 0; lasting < 2; lasting++, runs[c]++) {
-                fail_at = n;
-                fail_with = errors[c][e];
-                fprintf(stderr, "\r# node %u: call %ld of %ld, %s: %s %s        ", who, n, most,
-                        call_name[c], fail_with == 1 ? "closed" : phx_strerror(fail_with),
-                        lasting ? "from then on" : "once");
+    memcpy(kind, refuse.kinds, sizeof kind);
+    for (long n = from; n <= most; n += stride)
+        for (int c = kind[n - 1], e = 0; refuse_errors[c][e] != 0; e++)
+            for (refuse.lasting = 0; refuse.lasting < 2; refuse.lasting++, runs[c]++) {
+                refuse.at = n;
+                refuse.with = refuse_errors[c][e];
+                fprintf(stderr, "\r# node %u: call %ld of %ld, %s: %s %s        ", victim, n, most,
+                        refuse_name[c], refuse.with == 1 ? "closed" : phx_strerror(refuse.with),
+                        refuse.lasting ? "from then on" : "once");
                 fuzz_one(NULL, 0);
             }
-        for (int i = KILL; c == SEND && i < INCIDENTS; i++, incidents++) {
-            fail_at = n;
+    refuse.at = 0;
+    printf("ok %u - node %u: each of %ld calls fails (every %ld was tried)\n", 2 * victim + 1, victim, most,
+           stride);
+}
+
+static void torture_frames(long most, long stride, long from)
+{
+    for (frame_at = from; frame_at <= most; frame_at += stride)
+        for (int i = KILL; i < INCIDENTS; i++, incidents++) {
             incident = (enum incident)i;
-            fprintf(stderr, "\r# node %u: behind call %ld of %ld, a send: %s       ", who, n, most,
+            fprintf(stderr, "\r# node %u: behind frame %ld of %ld: %s       ", victim, frame_at, most,
                     incident_name[i]);
             fuzz_one(NULL, 0);
         }
-        incident = NOTHING;
-    }
+    incident = NOTHING;
+    frame_at = 0;
+    printf("ok %u - node %u: killed, cut off and pausing behind each of %ld frames\n", 2 * victim + 2, victim,
+           most);
+}
+
+static void torture(uint32_t who, long stride)
+{
+    long most, from = 1 + (long)who % stride;
+
+    victim = who;
+    refuse.at = 0;
+    fuzz_one(NULL, 0);
+    most = frames;
+    torture_calls(stride, from);
+    torture_frames(most, stride, from);
     fputc('\n', stderr);
-    printf("ok %u - node %u: each of %ld calls fails (every %ld was tried)\n", who + 1, who, most, stride);
 }
 
 int main(int argc, char **argv)
 {
     long stride = argc > 1 ? atol(argv[1]) : 1, all = 0;
     uint32_t only = argc > 2 ? (uint32_t)atol(argv[2]) : NODES;
+    int types = 0;
 
     for (uint32_t who = 0; who < NODES; who++)
         if (only == NODES || only == who)
-            torture(who, stride, 1 + (long)who % stride);
-    for (int c = 0; c < CALLS; c++) {
-        printf("# %ld runs in which %s failed\n", runs[c], call_name[c]);
+            torture(who, stride);
+    for (int c = 0; c < REFUSE_CALLS; c++) {
+        printf("# %ld runs in which %s failed\n", runs[c], refuse_name[c]);
         all += runs[c];
     }
-    printf("# %ld runs in which a node was killed, cut off or paused behind a send\n", incidents);
+    for (int t = 0; t < 256; t++)
+        types += frame_types[t];
+    printf("# %ld runs in which a node was killed, cut off or paused behind a frame, of %d types\n",
+           incidents, types);
     all += incidents;
-    printf("# %ld torture points, 0 failed\n1..%d\n", all, only == NODES ? (int)NODES : (int)only + 1);
+    printf("# %ld torture points, 0 failed\n", all);
+    printf("1..%d\n", 2 * (int)(only == NODES ? NODES : only + 1));
     return 0;
 }

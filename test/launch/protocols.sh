@@ -58,6 +58,12 @@ set -- $(hits)
 ok $? '-v: with the lazy cache some climb'
 good 'PMI-1 above the push limit' 10 $five --push-limit 2000 "$work/pmi1" all 3 700
 good 'PMI-1 on one host' 8 --hosts a "$work/pmi1" all 2
+
+# Promise 96: a program that looks for PMIx finds none, but PMI-1; and the README says so.
+run -n 1 env
+[ "$status" -eq 0 ] && ! grep -q '^PMIX' "$work/out" && grep -q '^PMI_FD=' "$work/out" \
+    && grep -q '^No PMIx, so no Open MPI: .* PMI-1' "$ROOT/extras/launch/README.md"
+ok $? 'no PMIx, and PMI-1 in its place'
 good 'PMI-2: all get all' 10 $five "$work/pmi2" all 3
 good 'PMI-2 over a port' 10 $five --pmi port "$work/pmi2" one 2
 good 'PMGR: every operation' 10 $five --pmgr "$work/pmgr" 1000

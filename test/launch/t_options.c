@@ -511,6 +511,7 @@ static void test_plan(void)
 
 static void test_warnings(void)
 {
+    /* Promise 103. */
     struct la_options o;
     char why[LA_TEXT];
 

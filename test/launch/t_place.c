@@ -156,6 +156,7 @@ static void test_too_long(void)
 
 static void test_warnings(void)
 {
+    /* Promise 103: more ranks than slots are placed all the same, with one line about it. */
     struct trial t;
 
     begin(&t, "a:2,b:2,c:2");

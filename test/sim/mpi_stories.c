@@ -21,6 +21,7 @@ static void chaos(struct sim *s) { tell(s, tell_ft_chaos); }
 static void messages(struct sim *s) { tell(s, tell_agree_messages); }
 static void orders(struct sim *s) { tell(s, tell_opposite_orders); }
 static void enter_time(struct sim *s) { tell(s, tell_enter_time); }
+static void torture(struct sim *s) { tell(s, tell_mpi_torture); }
 static void computing(struct sim *s) { tell(s, tell_mpi_computing); }
 
 const struct story mpi_stories[] = {
@@ -34,5 +35,6 @@ const struct story mpi_stories[] = {
     { "opposite_orders", "two communicators are recovered in opposite orders", 7, 7, 7, orders, NULL },
     { "enter_time", "a recovery begins, and all calls that wait end", 16, 16, 16, enter_time, NULL },
     { "mpi_computing", "ranks of MPI compute for 20 minutes", 6, 6, 6, computing, NULL },
+    { "mpi_torture", "a process of MPI lacks each allocation and call", 3, 3, 3, torture, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };

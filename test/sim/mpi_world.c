@@ -44,6 +44,7 @@ struct mpi_coroutine {
     char *stack;
     struct ftm *engine;
     struct phx_alloc alloc;
+    struct phx_os os;
     struct memory_block engine_memory, user_memory; /* rings */
     uint64_t wants_at; /* to go on */
     int more;
@@ -80,6 +81,8 @@ static void *engine_alloc(void *world, void *old, size_t old_size, size_t new_si
     if ((b != NULL ? b->size : 0) != old_size)
         world_fail(p->job->w, "seat %d: a block of %zu bytes is said to have %zu", p->seat,
                    b != NULL ? b->size : 0, old_size);
+    if (new_size > old_size && p->job->plan.lacks_memory != NULL && p->job->plan.lacks_memory(p))
+        return NULL;
     if (b != NULL)
         memory_remove(b);
     if (new_size == 0) {
@@ -331,7 +334,8 @@ int ftm_environ_read(struct ftm_environ *v)
     c->piece = plan->piece;
     c->asks = plan->asks;
     c->cut_us = plan->cut_us > 0 ? plan->cut_us : 60000000u;
-    c->os = &p->job->w->hosts[p->machine].os;
+    p->co->os = plan->os != NULL ? plan->os(running) : p->job->w->hosts[p->machine].os;
+    c->os = &p->co->os;
     c->alloc = &p->co->alloc;
     snprintf(v->host_name, sizeof v->host_name, "host%d", p->host);
     c->host_name = v->host_name;
@@ -341,7 +345,7 @@ int ftm_environ_read(struct ftm_environ *v)
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-/* What a process that is through MPI_Finalize has left behind is a fault. */
+/* What a process that is through MPI_Finalize has left behind is a fault, or one that got no engine. */
 static void check_left(struct mpi_process *p)
 {
     struct world *w = p->job->w;
@@ -357,7 +361,7 @@ static void gone(struct mpi_process *p)
 {
     struct mpi_job *j = p->job;
 
-    if (p->finalized && p->how == MPI_EXITED)
+    if ((p->finalized || p->co->engine == NULL) && p->how == MPI_EXITED)
         check_left(p);
     if (j->w->hosts[p->machine].running)
         world_crash(j->w, p->machine);

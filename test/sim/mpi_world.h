@@ -49,6 +49,9 @@ struct mpi_plan {
     void *user;
     /* A message is about to leave: 1 if it does. 0 and a condemned process: it does not. */
     int (*sends)(struct mpi_process *p, uint64_t to, uint64_t tag, size_t size);
+    /* What the engine of a process gets in place of the world's os, and whether an allocation of it fails. */
+    struct phx_os (*os)(struct mpi_process *p);
+    int (*lacks_memory)(struct mpi_process *p);
     /* After each step of a machine: of a process, which may be gone now, or of a node of the launcher. */
     void (*after)(struct mpi_job *j, struct mpi_process *p);
 };

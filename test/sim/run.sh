@@ -24,7 +24,7 @@ warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
 parts="$parts starved overload slow late large tree launch launch_chaos figures liar lies lies_said door sim"
 parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
-parts="$parts mpi_chaos"
+parts="$parts mpi_chaos mpi_torture refuse"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 # extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.
@@ -382,6 +382,7 @@ mpi() {
     # What was told of a seat's second life made an ordinary dup a recovery when its third one died.
     judged 'sim recover_kills, a newcomer dies twice' env "KILLS=recover rebuild,nop 3 1 7 1 1.1.4 1.2.5" \
         "$sim" SCENARIO=recover_kills
+    sim SCENARIO=mpi_torture
     sim SCENARIO=opposite_orders
     sim SCENARIO=enter_time
     sim SCENARIO=mpi_computing

@@ -90,6 +90,7 @@ void tell_agree_messages(struct sim *s);
 void tell_opposite_orders(struct sim *s);
 void tell_enter_time(struct sim *s);
 void tell_mpi_computing(struct sim *s);
+void tell_mpi_torture(struct sim *s);
 
 /* Told in traces.c. */
 void tell_traces(struct sim *s);

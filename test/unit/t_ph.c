@@ -324,6 +324,7 @@ static int got(int i, const uint64_t *tag, const char *text)
 
 static void test_messages(void)
 {
+    /* Promise 69: receives by tag. */
     uint64_t one = 1, two = 2;
     struct ph_msg *m = NULL;
     struct phx_id id;

@@ -25,6 +25,7 @@
 
 /* Agents step always and announce that they do: one that says nothing for so long beyond that is gone or cut
  * off, and nothing is sent through it any more. Ranks have announced a day. */
+#define ENGINE_REFUSED_US 5000000u /* a node has had no memory for so long */
 #define ENGINE_PATIENCE_US 5000000u
 
 /* Read at once, and so copied, of a large message before it is known where it goes: the least that is
@@ -137,6 +138,22 @@ static void engine_on_node(phx *p, const struct phx_node *node, void *user)
     ftm_notice_node(user, node);
 }
 
+/* What arrives while there is no memory comes again. Where it never does, and nothing else fails, a job would
+ * wait for ever. */
+static void *engine_alloc(void *world, void *old, size_t old_size, size_t new_size)
+{
+    struct ftm *e = world;
+    void *memory = ftm_mem_resize(&e->node_mem, old, old_size, new_size);
+
+    if (memory != NULL)
+        e->refused_us = 0;
+    else if (new_size > 0 && e->refused_us == 0)
+        e->refused_us = e->now;
+    else if (new_size > 0 && e->now - e->refused_us > ENGINE_REFUSED_US)
+        ftm_end(e, 1, "rank %d: no memory for messages", e->config.rank);
+    return memory;
+}
+
 static void engine_configure(struct ftm *e, struct phx_config *cfg)
 {
     phx_config_init(cfg);
@@ -158,7 +175,10 @@ static void engine_configure(struct ftm *e, struct phx_config *cfg)
     cfg->on_writable = engine_on_writable;
     cfg->on_node = engine_on_node;
     cfg->log_level = PHX_LOG_ERROR;
-    cfg->alloc = e->config.alloc;
+    e->node_mem.alloc = e->config.alloc;
+    e->node_alloc.alloc = engine_alloc;
+    e->node_alloc.world = e;
+    cfg->alloc = &e->node_alloc;
     cfg->os = e->config.os;
 }
 

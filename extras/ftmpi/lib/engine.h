@@ -136,6 +136,9 @@ struct ftm {
     struct ftm_rebuild *rebuild;    /* of rebuild.c, or NULL */
     void *attr;                     /* of attr.c */
     phx *node;                      /* NULL: a world of one */
+    struct ftm_mem node_mem;        /* its memory */
+    struct phx_alloc node_alloc;
+    uint64_t refused_us;            /* since then it got none; 0: it did the last time */
     struct ftm_list local;          /* messages to this process itself */
     struct ftm_list owing;          /* struct ftm_proc that something could not be sent to yet */
     struct ftm_list rings_in, rings_out; /* in use */

@@ -826,11 +826,11 @@ static struct vote_place *place_heard(struct ftm *e, uint32_t context, uint32_t 
         return p;
     if (m == NULL)
         *early = !ftm_match_is_over(e, context);
-    else if (generation == m->comm->generation)
-        return place_of(e, m->comm);
-    else
+    else if (generation != m->comm->generation)
         *early = generation > m->comm->generation;
-    return NULL;
+    else if ((p = place_of(e, m->comm)) == NULL)
+        ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
+    return p;
 }
 
 int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm **called)
