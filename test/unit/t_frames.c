@@ -1,6 +1,6 @@
 /* t_frames.c - what a node does with frames for which there is no memory, and on links that are no more. */
 
-/* The world of known.h: what peers say is put into links that have no other end. */
+/* Promises 15 and 122. The world of known.h: what peers say is put into links that have no other end. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
