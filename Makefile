@@ -105,10 +105,10 @@ bench_serf: phoenix.c
 models:
 	@ONLY='$(ONLY)' FULL='$(FULL)' ./test/models/run.sh
 
-# Looks for inputs that break something, by clang's libFuzzer: MINUTES=30 for each target, ONLY=stream picks,
-# KEEP=1 keeps what was found in test/fuzz/corpus.
+# Looks for inputs that break something, by clang's libFuzzer: MINUTES=30 or RUNS=100000 for each target,
+# ONLY=stream picks, SANE=0: without sanitizers, KEEP=1 keeps what was found in test/fuzz/corpus.
 fuzz: phoenix.c
-	@MINUTES='$(MINUTES)' ONLY='$(ONLY)' KEEP='$(KEEP)' ./test/fuzz/run.sh
+	@MINUTES='$(MINUTES)' RUNS='$(RUNS)' ONLY='$(ONLY)' SANE='$(or $(SANE),1)' KEEP='$(KEEP)' ./test/fuzz/run.sh
 
 # Three nodes, and each allocation and each call of the world of one of them fails in turn, in each way.
 torture: phoenix.c
@@ -123,9 +123,9 @@ soak: phoenix.c
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' ./test/soak/run.sh
 
 # Real processes behind real NATs and firewalls, in network namespaces, as root: ONLY=pattern picks scenes,
-# RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
+# THIRD=0 every third; RANDOM=minutes of random walls (1), SEED=n of them; V=1 shows more.
 lab: phoenix.c
-	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_SEED='$(SEED)' LAB_SEND='$(SEND)' QUICK='$(QUICK)' \
+	@MINUTES='$(or $(RANDOM),1)' LAB_ONLY='$(ONLY)' LAB_THIRD='$(THIRD)' LAB_SEED='$(SEED)' LAB_SEND='$(SEND)' QUICK='$(QUICK)' \
 	    V='$(V)' ./test/lab/run.sh
 
 # Other C libraries, 32 bits, big endian, by cross compilers and emulators; names what is missing. QUICK=1:

@@ -328,7 +328,8 @@ PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
 /* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
-PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p); /* eight bytes that are known to be there */
+PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
+PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
 
@@ -352,7 +353,7 @@ PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, siz
 /* A counted block of bytes: its own, filled up to `used`, or the host's until release is called. */
 struct phx__block {
     struct phx__mem *mem;
-    uint32_t refs;
+    uint32_t refs, moved; /* moved: bytes came to a place in it; who looks at that sets it to 0 */
     uint8_t *data;
     size_t capacity, used;
     void (*release)(const void *data, size_t size, void *arg); /* NULL: data is our own memory */
@@ -1947,7 +1948,6 @@ struct phx__names {
     uint64_t epoch_max; /* highest epoch ever seen that counts for ever; see names.c */
     int beyond;         /* one above those was seen */
     int keep;           /* own claims keep their epochs */
-    int flat;           /* no pages: questions of the host, which are in no record, would join them */
 };
 
 PHX_PRIVATE void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids *ids);
@@ -1957,6 +1957,9 @@ PHX_PRIVATE int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t
 PHX_PRIVATE int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last);
 /* Puts all own claims into of[PHX__SELF]. */
 PHX_PRIVATE void phx__names_join_pages(struct phx__names *n);
+/* How many claims a node has; claim i of these, or NULL. For what the host asks: nothing changes. */
+PHX_PRIVATE uint32_t phx__names_count(const struct phx__names *n, uint32_t node);
+PHX_PRIVATE const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i);
 /* Replaces what `node` claims by its card's claims. Own claims that lose are cut out and queued as conflicts;
  * 1 if own claims changed by that (a new card is due), 0 if not, PHX_ENOMEM (nothing changed). */
 PHX_PRIVATE int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card);
@@ -3535,6 +3538,7 @@ PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t 
 #endif
 #ifndef PHX_NODE_HANDOVER_H
 #define PHX_NODE_HANDOVER_H
+/* include "names/index.h" */
 /* include "node/env.h" */
 
 struct phx__node_handover_ops {
@@ -3547,7 +3551,7 @@ struct phx__node_handover_ops {
     void (*end)(phx *ctx, uint32_t ranges); /* so many ranges have lost their heir */
 };
 struct phx__node_handover_item {
-    struct phx_range range;
+    struct phx_range range; /* the first member: phx__names_index_find */
     struct phx_id heir;
     uint64_t epoch;    /* the highest known when the names were given away */
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
@@ -3555,7 +3559,7 @@ struct phx__node_handover_item {
 struct phx__node_handover {
     struct phx__node_env env;
     struct phx__node_handover_ops ops;
-    struct phx__node_handover_item *at; /* the oldest first */
+    struct phx__node_handover_item *at; /* sorted, disjoint */
     uint32_t count, capacity;
     uint32_t timer;
 };
@@ -3570,8 +3574,9 @@ PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx
 /* Cuts *rest behind the next stretch that is not handed to this heir (NULL: to nobody): 1 and *out, or 0. */
 PHX_PRIVATE int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                                         struct phx_range *rest, struct phx_range *out);
-/* Names have changed. The timer fired. */
-PHX_PRIVATE void phx__node_handover_names(struct phx__node_handover *h, uint64_t now);
+/* The owner or the claim of some of these names has changed. The timer fired. */
+PHX_PRIVATE void phx__node_handover_names(struct phx__node_handover *h, const struct phx_range *names,
+                                          uint64_t now);
 PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t now);
 /* Releases all own names but those that are being handed. */
 PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);
@@ -3739,7 +3744,7 @@ struct phx__news {
     int owner_late;         /* an owner could not be looked up for lack of memory */
     int late;               /* one of these, or another change was not taken in for lack of memory */
     uint32_t timer;         /* what is late is looked at again */
-    uint64_t unheld[64];    /* names + 1 of which the log has said that nobody holds them */
+    uint64_t unheld[64];    /* name | 1, since bit 0 is that of its place: the log has called it unheld */
 };
 
 /* phx_close: see step_leave. */
@@ -3783,6 +3788,7 @@ struct phx__own {
     struct phx_os world;
     struct phx_alloc alloc;     /* below that of the recorder */
     int64_t allocations;        /* since its last note */
+    int unsaid;                 /* a step has begun that is not noted yet */
     char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 };
 
@@ -3881,7 +3887,9 @@ enum phx__note_kind {
     PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
     PHX__NOTE_IOV, /* of the note before: iov_base and the bytes there; or it was NULL, and -iov_len */
     /* The host's calls: a number of their arguments, and a struct or text. */
-    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN, PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
+    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN,
+    PHX__NOTE_STEP_WAITED, /* STEP and WAIT: time, and what wait filled in */
+    PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
     PHX__NOTE_CANCEL, PHX__NOTE_RECLAIM, PHX__NOTE_ASSUME, PHX__NOTE_RELEASE, PHX__NOTE_HAND,
     PHX__NOTE_OWNER, PHX__NOTE_BROKEN, PHX__NOTE_BIND, PHX__NOTE_ADVERTISE, PHX__NOTE_JOIN,
     PHX__NOTE_UNJOIN, PHX__NOTE_ADOPT, PHX__NOTE_KEYS, PHX__NOTE_DETECTOR, PHX__NOTE_BUSY, PHX__NOTE_FAIL,
@@ -3894,17 +3902,18 @@ struct phx__note {
     int64_t value;
     uint64_t told;  /* callbacks before it */
     uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag */
-    uint64_t state; /* changes with most of what a node does: it shows where another run differs */
+    uint64_t state; /* changes with most of what a node does. In STEP, SEND and RECV these three are 0 */
 };
+#define PHX__NOTE_STATE(p) ((p)->mem.looks + (p)->timers.order + (p)->rnd.s[0])
 
 /* A note, if there is a record; returns value. */
 PHX_PRIVATE int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size);
 /* What the world says that struct phx_os has no words for, noted: see os/os.h. */
-PHX_PRIVATE int phx__node_record_adopt(phx *p, int fd);
 PHX_PRIVATE int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle);
-PHX_PRIVATE int phx__node_record_is_own(phx *p, const struct phx_address *a);
+/* A step that began with own.unsaid is noted with what its wait() says, or before it does anything else. */
+PHX_PRIVATE int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity);
+PHX_PRIVATE void phx__node_record_flush(phx *p);
 PHX_PRIVATE void phx__node_record_send(phx *p, const struct phx_outgoing *m);
-PHX_PRIVATE void phx__node_record_cast(phx *p, const struct phx_cast *c);
 /* From here on what the node asks of its world and of memory is recorded. */
 PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
 
@@ -3944,7 +3953,6 @@ PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
-PHX_PRIVATE const struct phx__names_of *phx__node_names(const phx *p, uint32_t node); /* perhaps none */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
 PHX_PRIVATE const struct phx_os *phx__node_os(phx *p); /* for one call, which is counted */
@@ -4000,7 +4008,7 @@ PHX_PRIVATE void phx__node_links_abandon(phx *p, uint32_t attempt);
 PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
-PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+PHX_PRIVATE uint32_t phx__node_links_ready(phx *p, int handle, int events); /* its slot */
 /* One of those who wait for their turn to begin with TLS. */
 PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);
@@ -4993,21 +5001,21 @@ uint16_t phx__buf_get_u16(struct phx__reader *r)
 }
 
 /* Each byte is widened before it is shifted: an int of 0x80 << 24 would overflow. */
-static uint32_t buf_load_u32(const uint8_t *p)
+uint32_t phx__buf_load_u32(const uint8_t *p)
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 uint64_t phx__buf_load_u64(const uint8_t *p)
 {
-    return buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+    return phx__buf_load_u32(p) | (uint64_t)phx__buf_load_u32(p + 4) << 32;
 }
 
 uint32_t phx__buf_get_u32(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 4);
 
-    return p == NULL ? 0 : buf_load_u32(p);
+    return p == NULL ? 0 : phx__buf_load_u32(p);
 }
 
 uint64_t phx__buf_get_u64(struct phx__reader *r)
@@ -5142,7 +5150,7 @@ struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t capacity)
     if (capacity <= SIZE_MAX - sizeof *b)
         b = phx__mem_get_large(mem, sizeof *b + capacity);
     if (b != NULL) /* the bytes follow in the same allocation */
-        *b = (struct phx__block){ mem, 1, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
+        *b = (struct phx__block){ mem, 1, 0, (uint8_t *)(b + 1), capacity, 0, NULL, NULL };
     return b;
 }
 
@@ -5153,7 +5161,7 @@ struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, s
 
     PHX_ASSERT(release != NULL); /* it is what tells a wrapped block from one of our own */
     if (b != NULL) /* the const is kept: only an owned block is ever filled */
-        *b = (struct phx__block){ mem, 1, (uint8_t *)data, size, size, release, arg };
+        *b = (struct phx__block){ mem, 1, 0, (uint8_t *)data, size, size, release, arg };
     return b;
 }
 
@@ -6003,32 +6011,23 @@ static int wire_type_travels(int type)
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
 {
-    struct phx__reader r;
     uint32_t rest;
-    uint8_t zero;
 
     *used = 0;
-    phx__buf_reader_init(&r, data, size);
-    rest = phx__buf_get_u32(&r);
-    if (r.bad)
+    if (size < PHX__WIRE_FIELD)
         return 0;
+    rest = phx__buf_load_u32(data);
     /* Refused at once: another protocol fails on its first four bytes, and no stranger sizes a buffer. */
     if (rest < PHX__WIRE_HEADER - PHX__WIRE_FIELD || rest > WIRE_SIZE_MAX)
         return PHX_EPROTO;
     *used = rest + PHX__WIRE_FIELD;
-    f->type = phx__buf_get_u8(&r);
-    if (!r.bad && (f->type == 0 || f->type >= PHX__FRAME_TYPES))
+    if (size < PHX__WIRE_HEADER)
+        return 0;
+    *f = (struct phx__frame){ data[4], data[5], data[6], data + PHX__WIRE_HEADER, *used - PHX__WIRE_HEADER };
+    if (f->type == 0 || f->type >= PHX__FRAME_TYPES || (f->hops != 0 && !wire_type_travels(f->type))
+        || data[7] != 0)
         return PHX_EPROTO;
-    f->flags = phx__buf_get_u8(&r);
-    f->hops = phx__buf_get_u8(&r);
-    if (!r.bad && f->hops != 0 && !wire_type_travels(f->type))
-        return PHX_EPROTO;
-    zero = phx__buf_get_u8(&r);
-    if (!r.bad && zero != 0)
-        return PHX_EPROTO;
-    f->size = *used - PHX__WIRE_HEADER;
-    f->body = phx__buf_get_bytes(&r, f->size);
-    return r.bad ? 0 : 1;
+    return size >= *used;
 }
 
 size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)
@@ -6252,18 +6251,15 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
-    const uint64_t flow[2] = { d->number, d->epoch };
-    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
+    const uint64_t words[6] = { d->number, d->epoch, d->to, d->from, d->tag, d->total };
+    const int first = (flags & (int)PHX__DATA_FIRST) != 0;
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_ids(w, &d->target, &d->source);
-    phx__buf_put_u64s(w, flow, 2);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64s(w, name, 4);
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            phx__buf_put_u32(w, d->seen);
-    }
+    phx__buf_put_u64s(w, words, first ? 6 : 2);
+    if (first && (flags & (int)PHX__DATA_SEEN) != 0)
+        phx__buf_put_u32(w, d->seen);
     phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
@@ -6280,22 +6276,14 @@ static int wire_data_fits(int flags, struct phx__data *d)
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
-    uint64_t flow[2], name[4];
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
+    uint64_t v[6] = { 0 };
+    struct phx_id ends[2];
 
-    memset(d, 0, sizeof *d);
-    wire_get_ids(r, &d->target, &d->source);
-    phx__buf_get_u64s(r, flow, 2);
-    d->number = flow[0];
-    d->epoch = flow[1];
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_get_u64s(r, name, 4);
-        d->to = name[0];
-        d->from = name[1];
-        d->tag = name[2];
-        d->total = name[3];
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            d->seen = phx__buf_get_u32(r);
-    }
+    phx__buf_get_copy(r, ends, sizeof ends);
+    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
+                             seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
 
 int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
@@ -8183,6 +8171,7 @@ int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a
  * we believe, is it valid today, is the private key its own? An error is reported then, and not link by
  * link. */
 /* include "tls/cert.h" */
+/* include "base/buf.h" */
 
 #ifdef PHX_TLS
 
@@ -9221,7 +9210,7 @@ static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct p
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
     struct phx__link_out *o = &l->out;
-    int err = out_commit(s, o, &o->control, SIZE_MAX);
+    int err = o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
     size_t room;
 
     *empty = 0;
@@ -9232,7 +9221,7 @@ static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
     if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
         return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit(s, o, &o->control, SIZE_MAX);
+    return o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less
@@ -9395,13 +9384,12 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     s->cluster = cluster;
 }
 
-PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+/* Of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most. */
+PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
-    if (size > sizeof to->data)
-        return PHX_EPROTO;
+    PHX_ASSERT(size <= sizeof to->data);
     memcpy(to->data, from, size);
     to->size = size;
-    return 0;
 }
 
 /* ---- What is said */
@@ -9427,7 +9415,9 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
     if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
-    return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+    if (kept != NULL)
+        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+    return 0;
 }
 
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
@@ -9514,8 +9504,7 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = hello_keep(&l->hello->hello, f->body, f->size)) != 0)
-        return err;
+    hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
     return err == PHX_EAGAIN ? 0 : err;
@@ -9541,8 +9530,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
         return PHX_EVERSION;
     if (l->hello->padded) /* the way back was not tried */
         return PHX_EPROTO;
-    if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
-        return err;
+    hello_keep(&l->hello->answer, f->body, f->size);
     if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
@@ -9772,6 +9760,8 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
 
     open->got += size;
     n -= size;
+    if (size > 0)
+        open->block->moved = 1;
     if (open->size > 0 && open->got == open->size)
         place_done(s, l, n);
     return l->state == PHX__LINK_CLOSED ? 0 : n;
@@ -12552,7 +12542,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->grace = PHX__MAX(grace, d->grace);
     }
     d->last_step = now;
-    if (detect_waking(d, now) >= d->blind_until)
+    if (d->blind && detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
@@ -13160,9 +13150,8 @@ static int names_contest(struct phx__names *n, uint32_t node, const struct phx__
     rest.capacity = own->count + losses; /* each loss makes at most one piece more */
     surplus = rest.capacity > PHX__CARD_CLAIMS ? rest.capacity - PHX__CARD_CLAIMS : 0;
     if (phx__mem_grow(n->mem, &n->conflicts, &n->conflict_capacity, n->conflict_count + losses + surplus,
-                      sizeof *n->conflicts) != 0)
-        return PHX_ENOMEM;
-    if ((rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
+                      sizeof *n->conflicts) != 0
+        || (rest.at = phx__mem_get(n->mem, rest.capacity * sizeof *rest.at)) == NULL)
         return PHX_ENOMEM;
     for (i = 0; i < own->count; i++) {
         while (k < theirs->count && theirs->at[k].last < own->at[i].first)
@@ -13223,6 +13212,22 @@ void phx__names_join_pages(struct phx__names *n)
     n->paged = 0;
 }
 
+uint32_t phx__names_count(const struct phx__names *n, uint32_t node)
+{
+    return node >= n->capacity ? 0 : n->of[node].count + (node == PHX__SELF ? n->paged : 0);
+}
+
+PHX__COLD const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i)
+{
+    const struct phx__names_of *list = &n->of[node], *next = n->pages;
+
+    if (i >= phx__names_count(n, node))
+        return NULL;
+    for (; i >= list->count; list = next++)
+        i -= list->count;
+    return list->at + i;
+}
+
 /* The list of all own claims that meet or touch first..last, NULL: no memory. */
 PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t first, uint64_t last)
 {
@@ -13240,17 +13245,16 @@ PHX__COLD static struct phx__names_of *names_open(struct phx__names *n, uint64_t
     return list;
 }
 
-/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0 or PHX_ENOMEM. */
+/* Room for more claims in the list, and in of[PHX__SELF] for those of all lists. 0, or there is none. */
 PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list, uint32_t more)
 {
     return phx__mem_grow(n->mem, &list->at, &list->capacity, list->count + more, sizeof *list->at) != 0
-                   || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
-                                    sizeof *n->of->at) != 0
-               ? PHX_ENOMEM
-               : 0;
+           || phx__mem_grow(n->mem, &n->of->at, &n->of->capacity, n->of->count + n->paged + more,
+                            sizeof *n->of->at) != 0;
 }
 
-/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. */
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page
+ * is never empty: its first claim begins before all that is released there. */
 PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
 {
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };
@@ -13258,11 +13262,10 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
 
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
-    if (at > 0 && list->count == 0) {
-        names_append(n, n->of, at - 1, at);
-    } else if (!n->flat && list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
-               && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
-               && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
+    PHX_ASSERT(at == 0 || list->count > 0);
+    if (list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+        && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
+        && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
         list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
         memcpy(page.at, list->at + half, page.count * sizeof *page.at);
         list->count = half;
@@ -13464,9 +13467,8 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 
     if (first > last)
         return PHX_ERANGE;
-    if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0)
-        return PHX_ENOMEM;
-    if ((own = names_open(n, first, last)) == NULL)
+    if (phx__mem_grow(n->mem, &n->of, &n->capacity, PHX__SELF + 1, sizeof *n->of) != 0
+        || (own = names_open(n, first, last)) == NULL)
         return PHX_ENOMEM;
     was = own->count;
     i = names_from(own, first);
@@ -13544,9 +13546,8 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     phx__names_join_pages(n);
     if (count == 0 && node >= n->capacity)
         return 0; /* many nodes have no names, and take no room here */
-    if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0)
-        return PHX_ENOMEM;
-    if (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL)
+    if (phx__mem_grow(n->mem, &n->of, &n->capacity, node + 1, sizeof *n->of) != 0
+        || (count > 0 && (theirs.at = phx__mem_get(n->mem, count * sizeof *theirs.at)) == NULL))
         return PHX_ENOMEM;
     theirs.count = theirs.capacity = count;
     for (i = 0; i < count; i++) {
@@ -13695,9 +13696,9 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
     uint64_t epoch = n->epoch_max;
 
     phx__names_join_pages(n);
-    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
-        if (own->at[i].first <= last && own->at[i].epoch > epoch)
-            epoch = own->at[i].epoch;
+    if (n->capacity > 0)
+        for (uint32_t i = names_from(own, first); i < own->count && own->at[i].first <= last; i++)
+            epoch = PHX__MAX(epoch, own->at[i].epoch);
     return epoch;
 }
 
@@ -16122,15 +16123,15 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
+    size_t credit;
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    credit = PHX__MIN(credit, o->allowed);
+    credit = PHX__MIN(PHX__MIN(o->window, o->own), o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
     return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }
@@ -17163,9 +17164,8 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
     }
     if (b != NULL && b->capacity - b->used >= size)
         return b->data + b->used;
-    if (!phx__mem_has_room_for_mail(p->mem, capacity < size ? size : capacity))
-        return NULL;
-    if ((b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
+    if (!phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
+        || (b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
         return NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
@@ -17380,14 +17380,11 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
                                size_t most)
 {
     struct phx__slices *q = &peer->transit.queue;
-    struct phx__reader in;
-    size_t size;
 
     while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
+        const size_t size = PHX__WIRE_FIELD + (size_t)phx__buf_load_u32(s->data);
 
-        phx__buf_reader_init(&in, s->data, s->size);
-        size = 4 + (size_t)phx__buf_get_u32(&in);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
         if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
             return PHX_ENOMEM;
@@ -17416,7 +17413,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         if (err != 0) {
             sched_unlist(p, s);
             sched_insert(p, s, PHX__NONE); /* the next run tries again */
-        } else if (!sched_is_ready(s)) {
+        } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
             s->served = 0;
@@ -18825,8 +18822,8 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
  * of them is here. */
 #define RECV_AHEAD 16u
 /* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
- * as much as it needs. Where that is full those of which nothing has come for so long give way, and must come
- * again. */
+ * as much as it needs. Where that is full those of which nothing has come for so long, nor came into a
+ * place since then, give way and must come again. */
 #define RECV_STILL (500 * PHX__MS)
 
 struct phx__begun {
@@ -18959,8 +18956,7 @@ static int recv_has_room(const struct phx__post *p, const struct phx__flow_in *i
 {
     size_t others = p->recv.bytes - in->booked, half = p->mem->limit / 2;
 
-    return phx__mem_has_room_for_mail(p->mem, size)
-           && (p->mem->limit == 0 || others == 0 || others < half);
+    return phx__mem_has_room_for_mail(p->mem, size) && (p->mem->limit == 0 || others < half);
 }
 
 /* Messages that stand still give way to this one. */
@@ -18974,8 +18970,13 @@ PHX__COLD static void recv_give_way(struct phx__post *p, const struct phx__flow_
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         struct phx__flow_in *in = p->nodes[i].peer != NULL ? &p->nodes[i].peer->in : NULL;
 
-        if (in != NULL && in != wants && in->booked > 0 && in->at + RECV_STILL <= now)
+        if (in == NULL || in == wants || in->booked == 0 || in->at + RECV_STILL > now)
+            continue;
+        in->at = now;
+        if (in->part->moved == 0)
             phx__post_sched_give_up(p, in);
+        else
+            in->part->moved = 0;
     }
 }
 
@@ -19330,10 +19331,9 @@ static uint32_t recv_source(const struct phx__post *p, const struct phx_id *sour
     return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
-/* A DATA frame for this node, or a line of a CAST frame. */
-static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+/* A DATA frame of this node for us, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, uint32_t node, const struct phx__data *d, int flags)
 {
-    uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
     p->recv.stopped = 0;
@@ -19386,6 +19386,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
                         const struct phx__frame *f)
 {
     struct phx__data d;
+    uint32_t node;
 
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
@@ -19394,12 +19395,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE
+    if ((node = recv_source(p, &d.source)) == PHX__NONE
         && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    recv_fragment(p, &d, f->flags);
+    recv_fragment(p, node, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
@@ -19434,18 +19435,13 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);
-            recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
+            recv_fragment(p, recv_source(p, &d.source), &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
 }
 
 /* ---- Payloads read into place */
-
-static void recv_set_place(const struct phx__flow_in *in, size_t size, struct phx__place *out)
-{
-    *out = (struct phx__place){ phx__buf_block_hold(in->part), in->part->used, size, 0 };
-}
 
 size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t size, struct phx__place *out)
 {
@@ -19468,7 +19464,7 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
     if (peer->in.state != PHX__FLOW_ALL || !recv_fits(&peer->in, &d, flags)
         || !recv_make_room(p, &peer->in, peer->in.part->used + d.size))
         return 0;
-    recv_set_place(&peer->in, d.size, out);
+    *out = (struct phx__place){ phx__buf_block_hold(peer->in.part), peer->in.part->used, d.size, 0 };
     return head;
 }
 
@@ -19480,7 +19476,7 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
     /* Another link that holds it may have read the front of this very fragment. */
     if (part == NULL || peer->in.opened || part->refs > 1 || part->used == part->capacity)
         return 0;
-    recv_set_place(&peer->in, 0, out);
+    *out = (struct phx__place){ phx__buf_block_hold(part), part->used, 0, 0 };
     return 1;
 }
 
@@ -19495,7 +19491,7 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
         return;
     }
     d.payload = payload;
-    recv_fragment(p, &d, flags);
+    recv_fragment(p, recv_source(p, &d.source), &d, flags);
 }
 
 /* ---- Acks */
@@ -19811,22 +19807,20 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to)
-        b = phx__post_store_find(&p->store, m->to);
-    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
+    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
+        return 0;
+    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
-    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, peer))
+    if (size > p->limits.max_message || m->iov->iov_base == NULL || !phx__post_box_credit(p, peer))
         return 0;
     if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
     if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
         phx__post_box_flies(p, b);
-    if (size > 0)
-        memcpy(to, m->iov->iov_base, size);
+    memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
     p->pending.bytes += size;
     p->counters.messages_out++;
@@ -20667,46 +20661,29 @@ int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const
 #define HANDOVER_MAX 1024u /* ranges at once: each costs a frame every 2 s, and a look for each lost name */
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
-/* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
-                            const struct phx_range *range, struct phx_range *out)
+/* The first item that ends at this name or after it. */
+static uint32_t handover_find(const struct phx__node_handover *h, uint64_t name)
 {
-    *out = *range;
-    for (uint32_t i = 0; i < h->count; i++) {
-        const struct phx__node_handover_item *it = &h->at[i];
-        if (heir != NULL && !phx__id_equal(&it->heir, heir))
-            continue;
-        if (it->range.first <= range->first && range->first <= it->range.last) {
-            out->last = it->range.last < range->last ? it->range.last : range->last;
-            return 1;
-        }
-        if (it->range.first > range->first && it->range.first <= out->last)
-            out->last = it->range.first - 1;
-    }
-    return 0;
+    return phx__names_index_find(h->at, sizeof *h->at, h->count, name);
 }
 
 PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
-    while (rest->first <= rest->last) {
-        int handed = handover_stretch(h, heir, rest, out);
-        if (out->last == rest->last) { /* it may be the last name of all: nothing is left */
-            rest->first = 1;
-            rest->last = 0;
-        } else {
-            rest->first = out->last + 1;
-        }
-        if (!handed)
+    for (uint32_t i = handover_find(h, rest->first); rest->first <= rest->last; i++) {
+        int handed = i < h->count && h->at[i].range.first <= rest->last;
+        int begins = handed && h->at[i].range.first <= rest->first;
+        if (handed && heir != NULL && !phx__id_equal(&h->at[i].heir, heir))
+            continue;
+        *out = (struct phx_range){ rest->first, handed ? h->at[i].range.first - 1 : rest->last };
+        if (!handed || h->at[i].range.last >= rest->last) /* it may be the last name of all */
+            *rest = (struct phx_range){ 1, 0 };
+        else
+            rest->first = h->at[i].range.last + 1;
+        if (!begins)
             return 1;
     }
     return 0;
-}
-
-static void handover_drop(struct phx__node_handover *h, uint32_t i)
-{
-    h->count--;
-    memmove(h->at + i, h->at + i + 1, (h->count - i) * sizeof *h->at);
 }
 
 /* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
@@ -20724,11 +20701,17 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, const struct phx_range *names,
+                                        uint64_t now)
 {
-    for (uint32_t i = h->count; i > 0; i--)
-        if (handover_is_over(h, &h->at[i - 1], now))
-            handover_drop(h, i - 1);
+    uint32_t i = handover_find(h, names->first), kept = i;
+
+    for (; i < h->count && h->at[i].range.first <= names->last; i++)
+        if (!handover_is_over(h, &h->at[i], now))
+            h->at[kept++] = h->at[i];
+    if (kept < i)
+        memmove(h->at + kept, h->at + i, (h->count - i) * sizeof *h->at);
+    h->count -= i - kept;
 }
 
 PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
@@ -20742,11 +20725,12 @@ PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 
 PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
-    uint32_t i, was = h->count;
+    uint32_t i, kept = 0, was = h->count;
 
-    for (i = h->count; i > 0; i--)
-        if (phx__id_equal(&h->at[i - 1].heir, &h->env.ids->at[node]))
-            handover_drop(h, i - 1);
+    for (i = 0; i < was; i++)
+        if (!phx__id_equal(&h->at[i].heir, &h->env.ids->at[node]))
+            h->at[kept++] = h->at[i];
+    h->count = kept;
     if (h->count < was)
         h->ops.end(h->env.ctx, was - h->count);
 }
@@ -20801,10 +20785,14 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
 PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
+    uint32_t i, kept = 0;
 
-    phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (uint32_t i = 0; i < h->count; i++) {
-        struct phx__node_handover_item *it = &h->at[i];
+    for (i = 0; i < h->count; i++) {
+        struct phx__node_handover_item *it = &h->at[kept];
+        *it = h->at[i];
+        if (it->at <= now && handover_is_over(h, it, now)) /* there was no memory to look before */
+            continue;
+        kept++;
         if (it->at <= now) {
             struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
                                       it->epoch };
@@ -20815,29 +20803,14 @@ PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now
         }
         next = PHX__MIN(it->at, next);
     }
+    h->count = kept;
     phx__timer_set(h->env.timers, h->timer, next);
-}
-
-/* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
-                                 const struct phx_id *heir)
-{
-    int same = 0;
-
-    for (uint32_t i = 0; i < h->count; i++) {
-        const struct phx__node_handover_item *it = &h->at[i];
-        if (it->range.first > range->last || range->first > it->range.last)
-            continue;
-        if (!phx__id_equal(&it->heir, heir))
-            return PHX_ESTATE;
-        same |= it->range.first <= range->first && range->last <= it->range.last;
-    }
-    return same;
 }
 
 PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
+    uint32_t i = handover_find(h, range.first), end;
     struct phx_range own;
     int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
@@ -20845,14 +20818,22 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
         return err;
     if (err == 0 || own.first > range.first || own.last < range.last)
         return PHX_ENOTFOUND;
-    if ((err = handover_check_others(h, &range, &h->env.ids->at[heir])) != 0)
-        return err > 0 ? 0 : err;
+    for (end = i; end < h->count && h->at[end].range.first <= range.last; end++)
+        if (!phx__id_equal(&h->at[end].heir, &h->env.ids->at[heir]))
+            return PHX_ESTATE;
+    if (end > i && h->at[i].range.first <= range.first && range.last <= h->at[i].range.last)
+        return 0; /* just this is under way already */
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
     if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *h->at) != 0)
         return PHX_ENOMEM;
-    h->at[h->count++] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now,
-                                                          HANDOVER_WAIT_MIN };
+    if (end > i && h->at[i].range.first < range.first)
+        h->at[i++].range.last = range.first - 1;
+    if (end > i && h->at[end - 1].range.last > range.last)
+        h->at[--end].range.first = range.last + 1;
+    memmove(h->at + i + 1, h->at + end, (h->count - end) * sizeof *h->at);
+    h->at[i] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now, HANDOVER_WAIT_MIN };
+    h->count += i + 1 - end;
     phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }
@@ -21121,14 +21102,21 @@ PHX__COLD void phx__node_trace_free(struct phx__node_trace *t)
  * before the node has it, so what a process that dies has written is all that its node knew. */
 /* include "node/record.h" */
 
-static void record_put(phx *p, struct phx__note *note, const void *data)
+static void record_put(phx *p, const struct phx__note *note, const void *data)
 {
-    if (note->kind >= PHX__NOTE_STEP && p->step.active)
-        note->kind |= PHX__NOTE_INSIDE;
-    p->own.allocations = 0;
     p->cfg.record(note, sizeof *note, p->cfg.user);
     if (note->size > 0)
         p->cfg.record(data, note->size, p->cfg.user);
+    p->own.allocations = 0;
+}
+
+PHX__COLD void phx__node_record_flush(phx *p)
+{
+    const struct phx__note step = { PHX__NOTE_STEP, 0, (int64_t)p->now, 0, 0, 0 };
+
+    if (p->own.unsaid)
+        p->cfg.record(&step, sizeof step, p->cfg.user);
+    p->own.unsaid = 0;
 }
 
 PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size)
@@ -21137,10 +21125,27 @@ PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const v
 
     if (p->cfg.record == NULL)
         return value;
+    phx__node_record_flush(p);
     note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
-                               p->mem.looks + p->timers.order + p->rnd.s[0] };
+                               PHX__NOTE_STATE(p) };
+    if (kind >= PHX__NOTE_STEP && p->step.active)
+        note.kind |= PHX__NOTE_INSIDE;
     record_put(p, &note, data);
     return value;
+}
+
+int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity)
+{
+    int n = p->own.world.wait(p->own.world.world, out, capacity);
+    uint32_t size = n > 0 ? (uint32_t)n * (uint32_t)sizeof *out : 0;
+
+    if (n >= 0 && p->own.unsaid) {
+        p->own.unsaid = 0;
+        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told,
+                                           p->mem.used, PHX__NOTE_STATE(p) }, out);
+    } else if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_WAIT, n, out, size);
+    return n;
 }
 
 PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, size_t most)
@@ -21154,30 +21159,17 @@ PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, siz
     }
 }
 
-PHX__COLD void phx__node_record_send(phx *p, const struct phx_outgoing *m)
+void phx__node_record_send(phx *p, const struct phx_outgoing *m)
 {
-    struct phx__note plain = { PHX__NOTE_SEND_PLAIN, 0, (int64_t)m->to, p->mem.told, m->from, m->tag };
-
     if (m->token == 0 && m->time_limit_us == 0 && m->release == NULL && m->iov_count == 1 && m->iov != NULL
-        && m->iov->iov_base != NULL) { /* most are */
-        plain.size = (uint32_t)PHX__MIN(m->iov->iov_len, UINT32_MAX);
-        record_put(p, &plain, m->iov->iov_base);
+        && m->iov->iov_base != NULL && m->iov->iov_len <= UINT32_MAX) { /* most are */
+        record_put(p, &(struct phx__note){ PHX__NOTE_SEND_PLAIN | (p->step.active ? PHX__NOTE_INSIDE : 0u),
+                                           (uint32_t)m->iov->iov_len, (int64_t)m->to, p->mem.told, m->from,
+                                           m->tag }, m->iov->iov_base);
         return;
     }
     phx__node_record_note(p, PHX__NOTE_SENDV, 0, m, sizeof *m);
     record_iov(p, m->iov, m->iov != NULL ? m->iov_count : 0, UINT32_MAX);
-}
-
-PHX__COLD void phx__node_record_cast(phx *p, const struct phx_cast *c)
-{
-    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
-}
-
-int phx__node_record_adopt(phx *p, int fd)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0);
 }
 
 int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle)
@@ -21187,14 +21179,16 @@ int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *
     return phx__node_record_note(p, PHX__NOTE_NEAR, err == 0 ? *handle : err, NULL, 0) < 0 ? err : 0;
 }
 
-int phx__node_record_is_own(phx *p, const struct phx_address *a)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_OWN, phx__os_samehost_is_own(&p->own.world, a), NULL, 0);
-}
-
 /* ---- The world, and memory ------------------------------------------------------------------- */
 
+/* What comes with each message is a long, and its note as short as can be. */
+static void record_long(phx *p, uint32_t kind, long n, const void *data, size_t size)
+{
+    record_put(p, &(struct phx__note){ kind, (uint32_t)size, n, 0, 0, 0 }, data);
+}
+
 /* A function of the world: its answer n, and what it filled in. */
+#define record_int phx__node_record_note
 #define RECORD_LIST(...) __VA_ARGS__
 #define RECORD_WORLD(type, name, kind, value, data, size, arguments, ...)                                   \
     static type record_##name(void *world, __VA_ARGS__)                                                    \
@@ -21202,11 +21196,10 @@ int phx__node_record_is_own(phx *p, const struct phx_address *a)
         phx *p = world;                                                                                    \
         type n = p->own.world.name(p->own.world.world, RECORD_LIST arguments);                             \
                                                                                                            \
-        phx__node_record_note(p, PHX__NOTE_##kind, value, data, size);                                     \
+        record_##type(p, PHX__NOTE_##kind, value, data, size);                                             \
         return n;                                                                                          \
     }
 #define RECORD_MADE (n == 0 ? *handle : n)
-#define RECORD_MANY (n > 0 ? (size_t)n * sizeof *out : 0)
 
 RECORD_WORLD(int, listen, LISTEN, RECORD_MADE, at, sizeof *at, (at, handle), struct phx_address *at,
              int *handle)
@@ -21215,15 +21208,15 @@ RECORD_WORLD(int, accept, ACCEPT, RECORD_MADE, from, n == 0 ? sizeof *from : 0, 
 RECORD_WORLD(int, dial, DIAL, RECORD_MADE, NULL, 0, (to, handle), const struct phx_address *to, int *handle)
 RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
 RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
+RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
+RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
+RECORD_WORLD(int, resolve, RESOLVE, n, out, n > 0 ? (size_t)n * sizeof *out : 0, (host, out, capacity),
+             const char *host, struct phx_address *out, int capacity)
+
 RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
              int count)
 RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
              size_t size)
-RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
-RECORD_WORLD(int, wait, WAIT, n, out, RECORD_MANY, (out, capacity), struct phx_ready *out, int capacity)
-RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
-RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
-             struct phx_address *out, int capacity)
 
 PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
 {
@@ -21270,9 +21263,8 @@ PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
     phx__node_record_note(p, PHX__NOTE_WORLD, p->os.fd(p->os.world), more, sizeof more);
     p->os = (struct phx_os){
         PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
-        record_send, record_recv, record_close, record_watch, record_wait, record_random, record_resolve,
-        NULL, NULL, NULL,
-        more[1] ? record_recvv : NULL, NULL
+        record_send, record_recv, record_close, record_watch, p->os.wait, record_random, record_resolve,
+        NULL, NULL, NULL, more[1] ? record_recvv : NULL, NULL
     };
     p->own.alloc = p->mem.alloc;
     p->mem.alloc = (struct phx_alloc){ record_alloc, p };
@@ -21484,14 +21476,6 @@ int phx__node_is_gone(const phx *p, uint32_t node)
     return state == PHX_NODE_FAILED || state == PHX_NODE_LEFT;
 }
 
-const struct phx__names_of *phx__node_names(const phx *p, uint32_t node)
-{
-    static const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
-
-    phx__names_join_pages((struct phx__names *)&p->names); /* its form alone changes */
-    return node < p->names.capacity ? &p->names.of[node] : &none;
-}
-
 /* Why it is not what it was; h: of the last link with it, or NULL. */
 static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
 {
@@ -21525,7 +21509,7 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     }
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
-    out->ranges_count = phx__node_names(p, node)->count;
+    out->ranges_count = phx__names_count(&p->names, node);
 }
 
 const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
@@ -21661,7 +21645,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__node_names(p, node)->count * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
@@ -21692,7 +21676,7 @@ PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
     struct phx__history *h = phx__node_history(p, node);
 
-    if (phx__node_names(p, node)->count > 0)
+    if (phx__names_count(&p->names, node) > 0)
         phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
@@ -21746,7 +21730,6 @@ PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
     uint8_t data[2048];
     struct phx__card card;
     struct phx__writer w;
@@ -21755,9 +21738,9 @@ PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t no
         return;
     p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
-    card.claim_count = of->count;
+    card.claim_count = phx__names_count(&p->names, node);
     phx__buf_writer_init(&w, data, sizeof data);
-    phx__wire_route_put_card(&w, &card, of->at);
+    phx__wire_route_put_card(&w, &card, phx__names_claim(&p->names, node, 0));
     if (!w.bad)
         (void)phx__route_table_card(&p->route.table, d, data, (uint32_t)w.size, 0);
 }
@@ -23050,7 +23033,9 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err != 0 || (err = phx__node_record_adopt(p, handle)) != 0) {
+    if (err == 0)
+        err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, handle), NULL, 0);
+    if (err != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -23270,10 +23255,9 @@ static int links_route_up(phx *p, const struct phx__link *l)
 static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
-    if (l->same_host && l->dialer)
-        return 1;
     if (l->same_host)
-        return phx__node_record_is_own(p, here);
+        return l->dialer || phx__node_record_note(p, PHX__NOTE_OWN,
+                                                  phx__os_samehost_is_own(&p->own.world, here), NULL, 0);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -23363,18 +23347,8 @@ static void links_has_turn(phx *p, struct phx__link *l)
         phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
 }
 
-void phx__node_links_ready(phx *p, int handle, int events)
+static void links_ready(phx *p, struct phx__link *l, int events)
 {
-    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
-    struct phx__link *l;
-
-    if (slot == UINT32_MAX)
-        return;
-    if (slot & PHX__LISTENER_SLOT) {
-        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
-        return;
-    }
-    l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
         (void)links_finish_dial(p, l);
         return;
@@ -23391,6 +23365,17 @@ void phx__node_links_ready(phx *p, int handle, int events)
     }
     links_has_turn(p, l);
     phx__node_links_read(p, l);
+}
+
+uint32_t phx__node_links_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
+
+    if (slot != PHX__NONE && (slot & PHX__LISTENER_SLOT) != 0)
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+    else if (slot != PHX__NONE)
+        links_ready(p, p->links.at[slot], events);
+    return slot;
 }
 
 PHX__COLD void phx__node_links_admit(phx *p)
@@ -23707,9 +23692,9 @@ static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
-    if (*said == name + 1)
+    if (*said == (name | 1))
         return;
-    *said = name + 1;
+    *said = name | 1;
     phx__node_log(p, PHX_LOG_INFO, "name %u: nobody is known to hold it, messages to it wait", name);
 }
 
@@ -23742,7 +23727,7 @@ static int wiring_life(phx *p, uint32_t node, uint64_t *incarnation, uint32_t *s
 static int wiring_held(phx *p, uint32_t node, const struct phx_range *range, uint64_t epoch,
                        struct phx_range *out)
 {
-    p->set.walked += phx__node_names(p, node)->count;
+    p->set.walked += phx__names_count(&p->names, node);
     return phx__names_held(&p->names, node, range, epoch, out);
 }
 
@@ -24046,6 +24031,7 @@ static int step_read_predicted(phx *p)
 
     if (l == NULL)
         return 0;
+    phx__node_record_flush(p);
     before = l->in.bytes;
     p->links.last_ready = l->slot;
     phx__node_links_read(p, l);
@@ -24054,13 +24040,10 @@ static int step_read_predicted(phx *p)
     return 1;
 }
 
-/* What wait() has found, for the next prediction. */
-static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+/* What wait() has found, for the next prediction: the slot of the one link, or PHX__NONE. */
+static void step_learn_order(phx *p, uint32_t slot)
 {
     struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
     struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
 
     if (slot >= s->size || last == NULL || last->after != slot)
@@ -24083,6 +24066,7 @@ static void step_turns(phx *p)
     uint32_t n, slot = s->turn;
     struct phx__link *l;
 
+    phx__node_record_flush(p);
     for (n = s->size; n > 0 && s->waiting > 0; n--) {
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
@@ -24098,18 +24082,20 @@ static void step_turns(phx *p)
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
+    uint32_t slot = PHX__NONE;
     int i, n;
 
     if (step_read_predicted(p))
         return;
     p->links.waited_at = p->now;
     p->step.woken = 0;
-    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
-    step_learn_order(p, ready, n);
+    p->set.os_calls++;
+    n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
-        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
+    step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
 }
 
@@ -24135,13 +24121,13 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 static int step_write_card(phx *p)
 {
-    const struct phx__names_of *mine = phx__node_names(p, PHX__SELF);
+    const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
         .flags = (uint8_t)((p->cfg.relay ? PHX__CARD_RELAYS : 0) | (p->leave.departed ? PHX__CARD_LEFT : 0)),
-        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = mine->count
+        .window = (uint32_t)p->cfg.window, .address_count = p->addr.count, .claim_count = claims
     };
     struct phx__writer w;
-    size_t size = phx__wire_route_card_size(p->addr.count, mine->count);
+    size_t size = phx__wire_route_card_size(p->addr.count, claims);
     uint8_t *data = phx__mem_get(&p->mem, size);
     int err;
 
@@ -24150,7 +24136,8 @@ static int step_write_card(phx *p)
     memcpy(head.label, p->cfg.label, strlen(p->cfg.label));
     memcpy(head.address, p->addr.at, sizeof head.address);
     phx__buf_writer_init(&w, data, size);
-    phx__wire_route_put_card(&w, &head, mine->at);
+    phx__names_join_pages(&p->names);
+    phx__wire_route_put_card(&w, &head, phx__names_claim(&p->names, PHX__SELF, 0));
     err = w.bad ? PHX_EINVAL : phx__route_card(&p->route, data, (uint32_t)w.size, p->now);
     phx__mem_put(&p->mem, data, size);
     return err;
@@ -24254,14 +24241,14 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
  * What waits for its names ends first, as long as these are known. 0, or PHX_ENOMEM: once more. */
 PHX__COLD static int step_fail(phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
+    const struct phx__claim *c;
     struct phx__link *l;
     uint32_t slot = 0;
 
     if (p->ids.used[node] == PHX__ID_FAILED)
         return 0;
-    for (uint32_t i = 0; i < of->count; i++)
-        phx__post_box_fail(&p->post, node, of->at[i].first, of->at[i].last);
+    for (uint32_t i = 0; (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
+        phx__post_box_fail(&p->post, node, c->first, c->last);
     while ((l = phx__node_each_link(p, &slot)) != NULL)
         if (l->peer == node)
             phx__node_links_close(p, l, PHX_EFAILED, 1);
@@ -24331,8 +24318,22 @@ static void step_late(phx *p)
 /* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
+    return (p->route.changed.count | p->names.conflict_count | (unsigned)p->news.late
+            | (unsigned)p->news.card_stale) != 0
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
+}
+
+static void step_names_changed(phx *p, const struct phx__names_changes *c)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+    int any = c->count > PHX__COUNT(c->at);
+
+    for (uint32_t i = 0; i < (any ? 1 : c->count); i++)
+        phx__node_handover_names(&p->handover, any ? &all : &c->at[i], p->now);
+    if (any)
+        phx__post_box_names(&p->post);
+    else
+        phx__post_box_ranges(&p->post, c->at, c->count);
 }
 
 static void step_settle(phx *p)
@@ -24352,11 +24353,7 @@ static void step_settle(phx *p)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
-        phx__node_handover_names(&p->handover, p->now);
-        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
-            phx__post_box_names(&p->post);
-        else
-            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        step_names_changed(p, &p->names.changes);
         if (p->lost.version == p->names.version)
             p->names.changes.count = 0;
     }
@@ -24474,9 +24471,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         return PHX_EINVAL;
     if (p->step.active)
         return PHX_ESTATE;
-    if (p->cfg.record != NULL)
-        phx__node_record_note(p, ready == NULL ? PHX__NOTE_STEP : PHX__NOTE_STEP_GIVEN, (int64_t)now_us,
-                              ready, ready == NULL || n < 0 ? 0 : (size_t)n * sizeof *ready);
+    if (p->cfg.record != NULL && ready != NULL)
+        phx__node_record_note(p, PHX__NOTE_STEP_GIVEN, (int64_t)now_us, ready,
+                              n < 0 ? 0 : (size_t)n * sizeof *ready);
+    p->own.unsaid = p->cfg.record != NULL && ready == NULL;
     p->step.active = 1;
     p->stats.steps++;
     p->step.more = 0;
@@ -24498,13 +24496,13 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
-    step_timers(p);
+    if (phx__timer_next(&p->timers) <= p->now)
+        step_timers(p);
     phx__node_links_dial_deferred(p);
     if (p->links.door.waiting > 0)
         phx__node_links_admit(p);
     if (step_has_news(p))
         step_settle(p);
-    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     if (step_has_news(p))
@@ -24519,7 +24517,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     }
     step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
+    p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;
     if (p->step.free_later) {
         phx__node_step_free(p);
@@ -24626,7 +24624,6 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
         || (err = phx__timer_new(&p->timers, PHX__TIMER_CLOSE, 0, &p->leave.timer)) != 0
         || (err = step_write_card(p)) != 0)
         return err;
-    p->names.flat = cfg->record != NULL;
     return phx__node_links_open(p);
 }
 
@@ -24796,17 +24793,17 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 /* Names that it claims in vain: one that cannot be reached holds them by a higher claim until it failed. */
 PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(p, node);
+    const struct phx__claim *c;
     char id[PHX_ID_TEXT];
 
-    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++) {
-        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)of->at[k].first, NULL, 0);
+    for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, node, k)) != NULL; k++) {
+        int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)c->first, NULL, 0);
         uint32_t owner = phx__names_owner(&p->names, (uint64_t)name, NULL, NULL);
         uint64_t at;
         if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
             continue;
         at += p->cfg.detector.broken_us;
-        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", of->at[k].first, of->at[k].last,
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", c->first, c->last,
                            at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
     }
 }
@@ -24814,7 +24811,7 @@ PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
     struct phx__text t = { out, capacity, 0 };
-    const struct phx__names_of *of;
+    const struct phx__claim *c;
     struct phx_node n;
     uint32_t i;
 
@@ -24825,11 +24822,10 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
     explain_state(&t, p, &n);
-    of = phx__node_names(p, i);
-    for (uint32_t k = 0; k < of->count && k < EXPLAIN_MANY; k++)
-        phx__node_text_put(&t, "names: %u-%u\n", of->at[k].first, of->at[k].last);
-    if (of->count > EXPLAIN_MANY)
-        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(of->count - EXPLAIN_MANY));
+    for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, i, k)) != NULL; k++)
+        phx__node_text_put(&t, "names: %u-%u\n", c->first, c->last);
+    if (n.ranges_count > EXPLAIN_MANY)
+        phx__node_text_put(&t, "names-more: %u\n", (uint64_t)(n.ranges_count - EXPLAIN_MANY));
     if (i == PHX__SELF) {
         explain_hubs(&t, p);
     } else {
@@ -24905,7 +24901,7 @@ PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struc
 
 PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
-    const struct phx__names_of *of = phx__node_names(d->p, node);
+    const struct phx__claim *c;
     struct phx_node n;
 
     phx__node_fill(d->p, node, &n);
@@ -24916,8 +24912,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
-    for (uint32_t i = 0; i < of->count; i++)
-        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", of->at[i].first, of->at[i].last);
+    for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
+        phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);
     phx__node_text_put(&d->t, "]}");
 }
 
@@ -24989,7 +24985,7 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 {
     static const char *const look[] = { "style=dotted", "style=solid", "style=dashed,color=orange",
                                         "color=gray",   "color=red",   "style=dotted,color=gray" };
-    const struct phx__names_of *of = phx__node_names(d->p, node);
+    const struct phx__claim *c;
     char id[PHX_ID_TEXT];
     struct phx_node n;
 
@@ -24999,10 +24995,9 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
                        look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
-    for (uint32_t i = 0; i < of->count && i < DUMP_LABEL_NAMES; i++)
-        phx__node_text_put(&d->t, of->at[i].last > of->at[i].first ? "\\n%u-%u" : "\\n%u", of->at[i].first,
-                           of->at[i].last);
-    phx__node_text_put(&d->t, of->count > DUMP_LABEL_NAMES ? "\\n...\"];\n" : "\"];\n");
+    for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
+        phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
+    phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
 }
 
 PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
@@ -25166,10 +25161,9 @@ static int api_config_check(const struct phx_config *c)
         || !api_within(c->hop_limit, 1, 255) || !api_within(c->step_bytes, 80u << 10, 1u << 26))
         return PHX_EINVAL;
     if (!api_time(c->dial_timeout_us, 1) || !api_time(c->retry_min_us, 1) || !api_time(c->retry_max_us, 1)
-        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0)
+        || c->retry_min_us > c->retry_max_us || api_detector_check(&c->detector) != 0
+        || (c->on_begin != NULL && c->on_abandon == NULL)) /* some of its buffers would never come back */
         return PHX_EINVAL;
-    if (c->on_begin != NULL && c->on_abandon == NULL)
-        return PHX_EINVAL; /* it would never see some of its buffers again */
     if ((c->tls_ca == NULL) != (c->tls_cert == NULL) || (c->tls_ca == NULL) != (c->tls_key == NULL)
         || (c->os != NULL && c->os->version != PHX_OS_VERSION)
         || (c->alloc != NULL && c->alloc->alloc == NULL))
@@ -25371,7 +25365,7 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
         err = PHX_EINVAL; /* not connected */
     if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
         || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
-        || (err = phx__node_record_adopt(p, fd)) != 0) {
+        || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -25642,9 +25636,12 @@ int phx_cast(phx *p, const struct phx_cast *c)
 
     for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
-    if ((err = api_check(p, valid, in_order)) == 0 && p->cfg.record != NULL)
-        phx__node_record_cast(p, c);
-    return err != 0 ? err : api_wake(p, phx__post_multicast_send(&p->post, c));
+    if ((err = api_check(p, valid, in_order)) != 0)
+        return err;
+    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
+    return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
 int phx_cancel(phx *p, uint64_t token)
@@ -25728,16 +25725,15 @@ PHX__COLD size_t phx_routes(const phx *p, struct phx_route *out, size_t capacity
 
 PHX__COLD size_t phx_names(const phx *p, const struct phx_id *owner, struct phx_range *out, size_t capacity)
 {
-    const struct phx__names_of *of;
+    const struct phx__claim *c;
+    uint32_t node;
 
     if (owner == NULL || !api_fills(p, out, capacity))
         return 0;
-    of = phx__node_names(p, phx__id_find(&p->ids, owner));
-    for (uint32_t i = 0; i < of->count && i < capacity; i++) {
-        out[i].first = of->at[i].first;
-        out[i].last = of->at[i].last;
-    }
-    return of->count;
+    node = phx__id_find(&p->ids, owner);
+    for (uint32_t i = 0; i < capacity && (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
+        out[i] = (struct phx_range){ c->first, c->last };
+    return phx__names_count(&p->names, node);
 }
 
 PHX__COLD int phx_stats_as(const phx *p, struct phx_stats *s, size_t size, int version)

@@ -12,11 +12,12 @@
  *  - Nothing happens outside phx_step: no thread, no signal, no hidden timer works for you. A host
  *    that computes for a minute is silent for a minute; others suspect it after cfg.detector.interval_us
  *    and half of their timeout_us, unless phx_busy has told them. Acks, own names and news wait some
- *    milliseconds for company: before a host blocks or computes it calls phx_busy, or phx_step with n == 0,
- *    and they leave. One that does neither may leave others waiting for them.
+ *    milliseconds for company, and leave when a host calls phx_busy, or phx_step with an array and n == 0
+ *    (NULL and 0: look for yourself), which it does before it blocks or computes. One that does neither may
+ *    leave others waiting for them.
  *  - Callbacks run only inside phx_step, on its stack (phx_free still gives buffers back: on_abandon, and
- *    the release of phx_send_owned). Inside one, any call is allowed but phx_step, which returns
- *    PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
+ *    the release of phx_send_owned; cfg.record runs inside any call). Inside one, any call is allowed but
+ *    phx_step, which returns PHX_ESTATE; phx_free is allowed and takes effect when the step is over.
  *  - Bytes handed to a callback are borrowed until it returns. Bytes handed to phx_send are copied
  *    before it returns; bytes handed to phx_send_owned stay yours and untouched until release is called.
  *  - Time is yours: microseconds on a clock that never runs backwards, as given to phx_new and phx_step.
@@ -589,8 +590,8 @@ int phx_adopt(phx *p, int fd, int dialer);
 /* Does what is due, a bounded amount of it, and never blocks. Messages, outcomes, rooms and broken names are
  * told for a tenth of detector.interval_us in one step, and one more of each kind; what is left is for the
  * next step. (Not counted: on_node of nodes that fail at one moment, on_handed, on_trace, cfg.dial.)
- *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL: look for what
- * is ready with one system call, or begin with the link that alone was ready at all of the last looks.
+ *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL (n is 0): look
+ * for what is ready with one system call, or begin with the link that alone was ready at the last looks.
  * n == 0 with ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap
  * last step before the host blocks or computes. Returns 1 if work is left (step again soon), 0 if not,
  * PHX_ESTATE from inside a callback. */

@@ -163,13 +163,13 @@ static int doctor_error_of(int number)
 }
 
 /* Nothing there takes a connection. The last try said why; where the address lies may say more. */
-static void doctor_unreached(struct doctor *d, const char *address, int walled, int error)
+static void doctor_unreached(struct doctor *d, const char *address, int walled, int outside, int error)
 {
     int hidden = !tool_is_public();
 
     if (!walled) {
         doctor_error(d, address, error);
-        if (hidden && error != PHX_EUNREACH)
+        if (hidden && outside && error != PHX_EUNREACH)
             doctor_put(d, "cure", address,
                        "If that is the outside address of a NAT, a port must be forwarded there. This "
                        "machine has no public address either, so nobody can dial it back: a hub that both "
@@ -194,7 +194,7 @@ static int doctor_reach(struct doctor *d, const char *address)
 {
     char host[256], port[8], numeric[64], what[96];
     struct addrinfo hints, *list = NULL, *a;
-    int err, good = 0, last = 0, walled = 0;
+    int err, good = 0, last = 0, walled = 0, outside = 0;
 
     if (!doctor_split(address, host, port))
         return 1;
@@ -215,11 +215,12 @@ static int doctor_reach(struct doctor *d, const char *address)
             doctor_put(d, "note", what, strerror(err));
         good |= err == 0;
         last = err != 0 ? err : last;
-        walled |= tool_is_walled(a->ai_addr);
+        walled |= err != ECONNREFUSED && tool_is_walled(a->ai_addr); /* who refuses can be dialled */
+        outside |= tool_is_outside(a->ai_addr);
     }
     freeaddrinfo(list);
     if (!good)
-        doctor_unreached(d, address, walled, doctor_error_of(last));
+        doctor_unreached(d, address, walled, outside, doctor_error_of(last));
     return good;
 }
 

@@ -82,6 +82,7 @@ int tool_certificate(const char *path, char from[TOOL_DATE], char until[TOOL_DAT
 /* Is it a private address of a network that this machine is not in? Has this machine a public address? */
 struct sockaddr;
 int tool_is_walled(const struct sockaddr *to);
+int tool_is_outside(const struct sockaddr *to); /* a public one of another network */
 int tool_is_public(void);
 /* Leaves in good order, a drain of so many seconds. */
 void tool_leave(struct tool *t, double seconds);

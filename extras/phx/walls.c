@@ -61,7 +61,7 @@ static int walls_look(const struct sockaddr *to)
     if (getifaddrs(&list) != 0)
         return 0;
     for (one = list; one != NULL && !found; one = one->ifa_next) {
-        if ((own = walls_bytes(one->ifa_addr, &own_size)) == NULL)
+        if ((one->ifa_flags & IFF_UP) == 0 || (own = walls_bytes(one->ifa_addr, &own_size)) == NULL)
             continue;
         if (to == NULL)
             found = (one->ifa_flags & IFF_LOOPBACK) == 0 && !walls_is_private(own, own_size);
@@ -79,6 +79,14 @@ int tool_is_walled(const struct sockaddr *to)
     const unsigned char *ip = walls_bytes(to, &size);
 
     return ip != NULL && walls_is_private(ip, size) && !walls_look(to);
+}
+
+int tool_is_outside(const struct sockaddr *to)
+{
+    size_t size = 0;
+    const unsigned char *ip = walls_bytes(to, &size);
+
+    return ip != NULL && !walls_is_private(ip, size) && !walls_look(to);
 }
 
 int tool_is_public(void)

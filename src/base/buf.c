@@ -57,21 +57,21 @@ uint16_t phx__buf_get_u16(struct phx__reader *r)
 }
 
 /* Each byte is widened before it is shifted: an int of 0x80 << 24 would overflow. */
-static uint32_t buf_load_u32(const uint8_t *p)
+uint32_t phx__buf_load_u32(const uint8_t *p)
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 uint64_t phx__buf_load_u64(const uint8_t *p)
 {
-    return buf_load_u32(p) | (uint64_t)buf_load_u32(p + 4) << 32;
+    return phx__buf_load_u32(p) | (uint64_t)phx__buf_load_u32(p + 4) << 32;
 }
 
 uint32_t phx__buf_get_u32(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, 4);
 
-    return p == NULL ? 0 : buf_load_u32(p);
+    return p == NULL ? 0 : phx__buf_load_u32(p);
 }
 
 uint64_t phx__buf_get_u64(struct phx__reader *r)

@@ -16,7 +16,8 @@ PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
 /* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
-PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p); /* eight bytes that are known to be there */
+PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
+PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
 PHX_PRIVATE const uint8_t *phx__buf_get_bytes(struct phx__reader *r, size_t size); /* NULL if bad */
 

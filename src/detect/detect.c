@@ -469,7 +469,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->grace = PHX__MAX(grace, d->grace);
     }
     d->last_step = now;
-    if (detect_waking(d, now) >= d->blind_until)
+    if (d->blind && detect_waking(d, now) >= d->blind_until)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);

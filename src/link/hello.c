@@ -77,13 +77,12 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     s->cluster = cluster;
 }
 
-PHX__COLD static int hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+/* Of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most. */
+PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
 {
-    if (size > sizeof to->data)
-        return PHX_EPROTO;
+    PHX_ASSERT(size <= sizeof to->data);
     memcpy(to->data, from, size);
     to->size = size;
-    return 0;
 }
 
 /* ---- What is said */
@@ -109,7 +108,9 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
     if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
         return err;
     phx__wire_link_put(w, type, 0, 0, body);
-    return kept == NULL ? 0 : hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+    if (kept != NULL)
+        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+    return 0;
 }
 
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
@@ -196,8 +197,7 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
-    if ((err = hello_keep(&l->hello->hello, f->body, f->size)) != 0)
-        return err;
+    hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
     return err == PHX_EAGAIN ? 0 : err;
@@ -223,8 +223,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
         return PHX_EVERSION;
     if (l->hello->padded) /* the way back was not tried */
         return PHX_EPROTO;
-    if ((err = hello_keep(&l->hello->answer, f->body, f->size)) != 0)
-        return err;
+    hello_keep(&l->hello->answer, f->body, f->size);
     if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;

@@ -116,7 +116,7 @@ static int out_commit(struct phx__link_set *s, struct phx__link_out *o, struct p
 static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
 {
     struct phx__link_out *o = &l->out;
-    int err = out_commit(s, o, &o->control, SIZE_MAX);
+    int err = o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
     size_t room;
 
     *empty = 0;
@@ -127,7 +127,7 @@ static int out_refill(struct phx__link_set *s, struct phx__link *l, int *empty)
     if (o->news.count > 0 && (err = out_commit(s, o, &o->news, room)) != 0)
         return err;
     /* Pulling data makes acks: they leave with it, or every answer would be two writes. */
-    return out_commit(s, o, &o->control, SIZE_MAX);
+    return o->control.count > 0 ? out_commit(s, o, &o->control, SIZE_MAX) : 0;
 }
 
 /* What the stream takes of what waits: how many bytes, 0 if nothing waits, or why none. One that takes less

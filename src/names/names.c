@@ -210,7 +210,8 @@ PHX__COLD static int names_room(struct phx__names *n, struct phx__names_of *list
                             sizeof *n->of->at) != 0;
 }
 
-/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. */
+/* After a change at claim i of a list that had `was` claims. Without memory for a page it stays long. A page
+ * is never empty: its first claim begins before all that is released there. */
 PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *list, uint32_t i, uint32_t was)
 {
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };
@@ -218,11 +219,10 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
 
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
-    if (at > 0 && list->count == 0) {
-        names_append(n, n->of, at - 1, at);
-    } else if (list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
-               && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
-               && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
+    PHX_ASSERT(at == 0 || list->count > 0);
+    if (list->count >= 2 * NAMES_PAGE && list->count - i >= NAMES_PAGE
+        && phx__mem_grow(n->mem, &n->pages, &n->page_capacity, n->page_count + 1, sizeof page) == 0
+        && phx__mem_grow(n->mem, &page.at, &page.capacity, page.count, sizeof *page.at) == 0) {
         list = at == 0 ? n->of : &n->pages[at - 1]; /* which have moved */
         memcpy(page.at, list->at + half, page.count * sizeof *page.at);
         list->count = half;
@@ -653,9 +653,9 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
     uint64_t epoch = n->epoch_max;
 
     phx__names_join_pages(n);
-    for (uint32_t i = n->capacity > 0 ? names_from(own, first) : 0; n->capacity > 0 && i < own->count; i++)
-        if (own->at[i].first <= last && own->at[i].epoch > epoch)
-            epoch = own->at[i].epoch;
+    if (n->capacity > 0)
+        for (uint32_t i = names_from(own, first); i < own->count && own->at[i].first <= last; i++)
+            epoch = PHX__MAX(epoch, own->at[i].epoch);
     return epoch;
 }
 

@@ -318,7 +318,7 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
         err = PHX_EINVAL; /* not connected */
     if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
         || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
-        || (err = phx__node_record_adopt(p, fd)) != 0) {
+        || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
     }
@@ -589,9 +589,12 @@ int phx_cast(phx *p, const struct phx_cast *c)
 
     for (size_t i = 0; valid && i < c->ranges_count; i++)
         in_order &= c->ranges[i].first <= c->ranges[i].last;
-    if ((err = api_check(p, valid, in_order)) == 0 && p->cfg.record != NULL)
-        phx__node_record_cast(p, c);
-    return err != 0 ? err : api_wake(p, phx__post_multicast_send(&p->post, c));
+    if ((err = api_check(p, valid, in_order)) != 0)
+        return err;
+    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
+    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
+    return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
 int phx_cancel(phx *p, uint64_t token)

@@ -24,46 +24,29 @@
 #define HANDOVER_MAX 1024u /* ranges at once: each costs a frame every 2 s, and a look for each lost name */
 #define HANDOVER_STRETCHES 64 /* above 1 only if others took names meanwhile; the next HAND takes the rest */
 
-/* 1 if the beginning of *range is being handed to this heir (NULL: any), or 0. *out: how far that holds. */
-PHX__COLD static int handover_stretch(const struct phx__node_handover *h, const struct phx_id *heir,
-                            const struct phx_range *range, struct phx_range *out)
+/* The first item that ends at this name or after it. */
+static uint32_t handover_find(const struct phx__node_handover *h, uint64_t name)
 {
-    *out = *range;
-    for (uint32_t i = 0; i < h->count; i++) {
-        const struct phx__node_handover_item *it = &h->at[i];
-        if (heir != NULL && !phx__id_equal(&it->heir, heir))
-            continue;
-        if (it->range.first <= range->first && range->first <= it->range.last) {
-            out->last = it->range.last < range->last ? it->range.last : range->last;
-            return 1;
-        }
-        if (it->range.first > range->first && it->range.first <= out->last)
-            out->last = it->range.first - 1;
-    }
-    return 0;
+    return phx__names_index_find(h->at, sizeof *h->at, h->count, name);
 }
 
 PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                             struct phx_range *rest, struct phx_range *out)
 {
-    while (rest->first <= rest->last) {
-        int handed = handover_stretch(h, heir, rest, out);
-        if (out->last == rest->last) { /* it may be the last name of all: nothing is left */
-            rest->first = 1;
-            rest->last = 0;
-        } else {
-            rest->first = out->last + 1;
-        }
-        if (!handed)
+    for (uint32_t i = handover_find(h, rest->first); rest->first <= rest->last; i++) {
+        int handed = i < h->count && h->at[i].range.first <= rest->last;
+        int begins = handed && h->at[i].range.first <= rest->first;
+        if (handed && heir != NULL && !phx__id_equal(&h->at[i].heir, heir))
+            continue;
+        *out = (struct phx_range){ rest->first, handed ? h->at[i].range.first - 1 : rest->last };
+        if (!handed || h->at[i].range.last >= rest->last) /* it may be the last name of all */
+            *rest = (struct phx_range){ 1, 0 };
+        else
+            rest->first = h->at[i].range.last + 1;
+        if (!begins)
             return 1;
     }
     return 0;
-}
-
-static void handover_drop(struct phx__node_handover *h, uint32_t i)
-{
-    h->count--;
-    memmove(h->at + i, h->at + i + 1, (h->count - i) * sizeof *h->at);
 }
 
 /* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
@@ -81,11 +64,17 @@ static int handover_is_over(struct phx__node_handover *h, struct phx__node_hando
     return got == 0;
 }
 
-PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, uint64_t now)
+PHX__COLD void phx__node_handover_names(struct phx__node_handover *h, const struct phx_range *names,
+                                        uint64_t now)
 {
-    for (uint32_t i = h->count; i > 0; i--)
-        if (handover_is_over(h, &h->at[i - 1], now))
-            handover_drop(h, i - 1);
+    uint32_t i = handover_find(h, names->first), kept = i;
+
+    for (; i < h->count && h->at[i].range.first <= names->last; i++)
+        if (!handover_is_over(h, &h->at[i], now))
+            h->at[kept++] = h->at[i];
+    if (kept < i)
+        memmove(h->at + kept, h->at + i, (h->count - i) * sizeof *h->at);
+    h->count -= i - kept;
 }
 
 PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
@@ -99,11 +88,12 @@ PHX__COLD void phx__node_handover_release(struct phx__node_handover *h)
 
 PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node)
 {
-    uint32_t i, was = h->count;
+    uint32_t i, kept = 0, was = h->count;
 
-    for (i = h->count; i > 0; i--)
-        if (phx__id_equal(&h->at[i - 1].heir, &h->env.ids->at[node]))
-            handover_drop(h, i - 1);
+    for (i = 0; i < was; i++)
+        if (!phx__id_equal(&h->at[i].heir, &h->env.ids->at[node]))
+            h->at[kept++] = h->at[i];
+    h->count = kept;
     if (h->count < was)
         h->ops.end(h->env.ctx, was - h->count);
 }
@@ -158,10 +148,14 @@ static void handover_send(struct phx__node_handover *h, const struct phx__hand *
 PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
+    uint32_t i, kept = 0;
 
-    phx__node_handover_names(h, now); /* there may have been no memory to look before */
-    for (uint32_t i = 0; i < h->count; i++) {
-        struct phx__node_handover_item *it = &h->at[i];
+    for (i = 0; i < h->count; i++) {
+        struct phx__node_handover_item *it = &h->at[kept];
+        *it = h->at[i];
+        if (it->at <= now && handover_is_over(h, it, now)) /* there was no memory to look before */
+            continue;
+        kept++;
         if (it->at <= now) {
             struct phx__hand hand = { it->heir, h->env.ids->at[PHX__SELF], 0, it->range.first, it->range.last,
                                       it->epoch };
@@ -172,29 +166,14 @@ PHX__COLD void phx__node_handover_due(struct phx__node_handover *h, uint64_t now
         }
         next = PHX__MIN(it->at, next);
     }
+    h->count = kept;
     phx__timer_set(h->env.timers, h->timer, next);
-}
-
-/* 0, 1 if just this is under way already, or PHX_ESTATE: some of it goes to somebody else. */
-PHX__COLD static int handover_check_others(const struct phx__node_handover *h, const struct phx_range *range,
-                                 const struct phx_id *heir)
-{
-    int same = 0;
-
-    for (uint32_t i = 0; i < h->count; i++) {
-        const struct phx__node_handover_item *it = &h->at[i];
-        if (it->range.first > range->last || range->first > it->range.last)
-            continue;
-        if (!phx__id_equal(&it->heir, heir))
-            return PHX_ESTATE;
-        same |= it->range.first <= range->first && range->last <= it->range.last;
-    }
-    return same;
 }
 
 PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                             uint64_t epoch, uint64_t now)
 {
+    uint32_t i = handover_find(h, range.first), end;
     struct phx_range own;
     int err = handover_held(h, PHX__SELF, range, UINT64_MAX, &own, 1);
 
@@ -202,14 +181,22 @@ PHX__COLD int phx__node_handover_give(struct phx__node_handover *h, struct phx_r
         return err;
     if (err == 0 || own.first > range.first || own.last < range.last)
         return PHX_ENOTFOUND;
-    if ((err = handover_check_others(h, &range, &h->env.ids->at[heir])) != 0)
-        return err > 0 ? 0 : err;
+    for (end = i; end < h->count && h->at[end].range.first <= range.last; end++)
+        if (!phx__id_equal(&h->at[end].heir, &h->env.ids->at[heir]))
+            return PHX_ESTATE;
+    if (end > i && h->at[i].range.first <= range.first && range.last <= h->at[i].range.last)
+        return 0; /* just this is under way already */
     if (h->count == HANDOVER_MAX)
         return PHX_ELIMIT;
     if (phx__mem_grow(h->env.mem, &h->at, &h->capacity, h->count + 1, sizeof *h->at) != 0)
         return PHX_ENOMEM;
-    h->at[h->count++] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now,
-                                                          HANDOVER_WAIT_MIN };
+    if (end > i && h->at[i].range.first < range.first)
+        h->at[i++].range.last = range.first - 1;
+    if (end > i && h->at[end - 1].range.last > range.last)
+        h->at[--end].range.first = range.last + 1;
+    memmove(h->at + i + 1, h->at + end, (h->count - end) * sizeof *h->at);
+    h->at[i] = (struct phx__node_handover_item){ range, h->env.ids->at[heir], epoch, now, HANDOVER_WAIT_MIN };
+    h->count += i + 1 - end;
     phx__timer_set(h->env.timers, h->timer, now);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* handover.h - BRAIN: names given to another node: the giver asks until it sees them taken. */
 #ifndef PHX_NODE_HANDOVER_H
 #define PHX_NODE_HANDOVER_H
+#include "names/index.h"
 #include "node/env.h"
 
 struct phx__node_handover_ops {
@@ -13,7 +14,7 @@ struct phx__node_handover_ops {
     void (*end)(phx *ctx, uint32_t ranges); /* so many ranges have lost their heir */
 };
 struct phx__node_handover_item {
-    struct phx_range range;
+    struct phx_range range; /* the first member: phx__names_index_find */
     struct phx_id heir;
     uint64_t epoch;    /* the highest known when the names were given away */
     uint64_t at, wait; /* when the heir is asked again, and how long after that */
@@ -21,7 +22,7 @@ struct phx__node_handover_item {
 struct phx__node_handover {
     struct phx__node_env env;
     struct phx__node_handover_ops ops;
-    struct phx__node_handover_item *at; /* the oldest first */
+    struct phx__node_handover_item *at; /* sorted, disjoint */
     uint32_t count, capacity;
     uint32_t timer;
 };
@@ -36,8 +37,9 @@ PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx
 /* Cuts *rest behind the next stretch that is not handed to this heir (NULL: to nobody): 1 and *out, or 0. */
 PHX_PRIVATE int phx__node_handover_next(const struct phx__node_handover *h, const struct phx_id *heir,
                                         struct phx_range *rest, struct phx_range *out);
-/* Names have changed. The timer fired. */
-PHX_PRIVATE void phx__node_handover_names(struct phx__node_handover *h, uint64_t now);
+/* The owner or the claim of some of these names has changed. The timer fired. */
+PHX_PRIVATE void phx__node_handover_names(struct phx__node_handover *h, const struct phx_range *names,
+                                          uint64_t now);
 PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t now);
 /* Releases all own names but those that are being handed. */
 PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);

@@ -506,7 +506,9 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
 
-    if (err != 0 || (err = phx__node_record_adopt(p, handle)) != 0) {
+    if (err == 0)
+        err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, handle), NULL, 0);
+    if (err != 0) {
         phx__node_os(p)->close(p->os.world, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
@@ -726,10 +728,9 @@ static int links_route_up(phx *p, const struct phx__link *l)
 static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
-    if (l->same_host && l->dialer)
-        return 1;
     if (l->same_host)
-        return phx__node_record_is_own(p, here);
+        return l->dialer || phx__node_record_note(p, PHX__NOTE_OWN,
+                                                  phx__os_samehost_is_own(&p->own.world, here), NULL, 0);
     memset(here, 0, sizeof *here);
     return phx__node_os(p)->local(p->os.world, l->handle, here) == 0;
 }
@@ -819,18 +820,8 @@ static void links_has_turn(phx *p, struct phx__link *l)
         phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us);
 }
 
-void phx__node_links_ready(phx *p, int handle, int events)
+static void links_ready(phx *p, struct phx__link *l, int events)
 {
-    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
-    struct phx__link *l;
-
-    if (slot == UINT32_MAX)
-        return;
-    if (slot & PHX__LISTENER_SLOT) {
-        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
-        return;
-    }
-    l = p->links.at[slot];
     if (l->state == PHX__LINK_DIALING) {
         (void)links_finish_dial(p, l);
         return;
@@ -847,6 +838,17 @@ void phx__node_links_ready(phx *p, int handle, int events)
     }
     links_has_turn(p, l);
     phx__node_links_read(p, l);
+}
+
+uint32_t phx__node_links_ready(phx *p, int handle, int events)
+{
+    uint32_t slot = phx__map_get(&p->links.handles, (uint64_t)handle);
+
+    if (slot != PHX__NONE && (slot & PHX__LISTENER_SLOT) != 0)
+        links_accept(p, (int)(slot & ~PHX__LISTENER_SLOT));
+    else if (slot != PHX__NONE)
+        links_ready(p, p->links.at[slot], events);
+    return slot;
 }
 
 PHX__COLD void phx__node_links_admit(phx *p)

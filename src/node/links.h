@@ -16,7 +16,7 @@ PHX_PRIVATE void phx__node_links_abandon(phx *p, uint32_t attempt);
 PHX_PRIVATE void phx__node_links_dial_deferred(phx *p);
 PHX_PRIVATE int phx__node_links_adopt(phx *p, int handle, int dialer, int secure);
 
-PHX_PRIVATE void phx__node_links_ready(phx *p, int handle, int events); /* PHX_READ, PHX_WRITE */
+PHX_PRIVATE uint32_t phx__node_links_ready(phx *p, int handle, int events); /* its slot */
 /* One of those who wait for their turn to begin with TLS. */
 PHX_PRIVATE void phx__node_links_admit(phx *p);
 PHX_PRIVATE void phx__node_links_read(phx *p, struct phx__link *l);

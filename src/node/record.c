@@ -5,14 +5,21 @@
  * before the node has it, so what a process that dies has written is all that its node knew. */
 #include "node/record.h"
 
-static void record_put(phx *p, struct phx__note *note, const void *data)
+static void record_put(phx *p, const struct phx__note *note, const void *data)
 {
-    if (note->kind >= PHX__NOTE_STEP && p->step.active)
-        note->kind |= PHX__NOTE_INSIDE;
-    p->own.allocations = 0;
     p->cfg.record(note, sizeof *note, p->cfg.user);
     if (note->size > 0)
         p->cfg.record(data, note->size, p->cfg.user);
+    p->own.allocations = 0;
+}
+
+PHX__COLD void phx__node_record_flush(phx *p)
+{
+    const struct phx__note step = { PHX__NOTE_STEP, 0, (int64_t)p->now, 0, 0, 0 };
+
+    if (p->own.unsaid)
+        p->cfg.record(&step, sizeof step, p->cfg.user);
+    p->own.unsaid = 0;
 }
 
 PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size)
@@ -21,10 +28,27 @@ PHX__COLD int64_t phx__node_record_note(phx *p, int kind, int64_t value, const v
 
     if (p->cfg.record == NULL)
         return value;
+    phx__node_record_flush(p);
     note = (struct phx__note){ (uint32_t)kind, (uint32_t)size, value, p->mem.told, p->mem.used,
-                               p->mem.looks + p->timers.order + p->rnd.s[0] };
+                               PHX__NOTE_STATE(p) };
+    if (kind >= PHX__NOTE_STEP && p->step.active)
+        note.kind |= PHX__NOTE_INSIDE;
     record_put(p, &note, data);
     return value;
+}
+
+int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity)
+{
+    int n = p->own.world.wait(p->own.world.world, out, capacity);
+    uint32_t size = n > 0 ? (uint32_t)n * (uint32_t)sizeof *out : 0;
+
+    if (n >= 0 && p->own.unsaid) {
+        p->own.unsaid = 0;
+        record_put(p, &(struct phx__note){ PHX__NOTE_STEP_WAITED, size, (int64_t)p->now, p->mem.told,
+                                           p->mem.used, PHX__NOTE_STATE(p) }, out);
+    } else if (p->cfg.record != NULL)
+        phx__node_record_note(p, PHX__NOTE_WAIT, n, out, size);
+    return n;
 }
 
 PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, size_t most)
@@ -38,30 +62,17 @@ PHX__COLD static void record_iov(phx *p, const struct iovec *iov, int count, siz
     }
 }
 
-PHX__COLD void phx__node_record_send(phx *p, const struct phx_outgoing *m)
+void phx__node_record_send(phx *p, const struct phx_outgoing *m)
 {
-    struct phx__note plain = { PHX__NOTE_SEND_PLAIN, 0, (int64_t)m->to, p->mem.told, m->from, m->tag };
-
     if (m->token == 0 && m->time_limit_us == 0 && m->release == NULL && m->iov_count == 1 && m->iov != NULL
-        && m->iov->iov_base != NULL) { /* most are */
-        plain.size = (uint32_t)PHX__MIN(m->iov->iov_len, UINT32_MAX);
-        record_put(p, &plain, m->iov->iov_base);
+        && m->iov->iov_base != NULL && m->iov->iov_len <= UINT32_MAX) { /* most are */
+        record_put(p, &(struct phx__note){ PHX__NOTE_SEND_PLAIN | (p->step.active ? PHX__NOTE_INSIDE : 0u),
+                                           (uint32_t)m->iov->iov_len, (int64_t)m->to, p->mem.told, m->from,
+                                           m->tag }, m->iov->iov_base);
         return;
     }
     phx__node_record_note(p, PHX__NOTE_SENDV, 0, m, sizeof *m);
     record_iov(p, m->iov, m->iov != NULL ? m->iov_count : 0, UINT32_MAX);
-}
-
-PHX__COLD void phx__node_record_cast(phx *p, const struct phx_cast *c)
-{
-    phx__node_record_note(p, PHX__NOTE_CAST, 0, c, sizeof *c);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->ranges, c->ranges_count * sizeof *c->ranges);
-    phx__node_record_note(p, PHX__NOTE_IOV, 0, c->data, c->size);
-}
-
-int phx__node_record_adopt(phx *p, int fd)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0);
 }
 
 int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle)
@@ -71,14 +82,16 @@ int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *
     return phx__node_record_note(p, PHX__NOTE_NEAR, err == 0 ? *handle : err, NULL, 0) < 0 ? err : 0;
 }
 
-int phx__node_record_is_own(phx *p, const struct phx_address *a)
-{
-    return (int)phx__node_record_note(p, PHX__NOTE_OWN, phx__os_samehost_is_own(&p->own.world, a), NULL, 0);
-}
-
 /* ---- The world, and memory ------------------------------------------------------------------- */
 
+/* What comes with each message is a long, and its note as short as can be. */
+static void record_long(phx *p, uint32_t kind, long n, const void *data, size_t size)
+{
+    record_put(p, &(struct phx__note){ kind, (uint32_t)size, n, 0, 0, 0 }, data);
+}
+
 /* A function of the world: its answer n, and what it filled in. */
+#define record_int phx__node_record_note
 #define RECORD_LIST(...) __VA_ARGS__
 #define RECORD_WORLD(type, name, kind, value, data, size, arguments, ...)                                   \
     static type record_##name(void *world, __VA_ARGS__)                                                    \
@@ -86,11 +99,10 @@ int phx__node_record_is_own(phx *p, const struct phx_address *a)
         phx *p = world;                                                                                    \
         type n = p->own.world.name(p->own.world.world, RECORD_LIST arguments);                             \
                                                                                                            \
-        phx__node_record_note(p, PHX__NOTE_##kind, value, data, size);                                     \
+        record_##type(p, PHX__NOTE_##kind, value, data, size);                                             \
         return n;                                                                                          \
     }
 #define RECORD_MADE (n == 0 ? *handle : n)
-#define RECORD_MANY (n > 0 ? (size_t)n * sizeof *out : 0)
 
 RECORD_WORLD(int, listen, LISTEN, RECORD_MADE, at, sizeof *at, (at, handle), struct phx_address *at,
              int *handle)
@@ -99,15 +111,15 @@ RECORD_WORLD(int, accept, ACCEPT, RECORD_MADE, from, n == 0 ? sizeof *from : 0, 
 RECORD_WORLD(int, dial, DIAL, RECORD_MADE, NULL, 0, (to, handle), const struct phx_address *to, int *handle)
 RECORD_WORLD(int, finish, FINISH, n, NULL, 0, (handle), int handle)
 RECORD_WORLD(int, local, LOCAL, n, out, sizeof *out, (handle, out), int handle, struct phx_address *out)
+RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
+RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
+RECORD_WORLD(int, resolve, RESOLVE, n, out, n > 0 ? (size_t)n * sizeof *out : 0, (host, out, capacity),
+             const char *host, struct phx_address *out, int capacity)
+
 RECORD_WORLD(long, send, SEND, n, NULL, 0, (handle, iov, count), int handle, const struct iovec *iov,
              int count)
 RECORD_WORLD(long, recv, RECV, n, data, n > 0 ? (size_t)n : 0, (handle, data, size), int handle, void *data,
              size_t size)
-RECORD_WORLD(int, watch, WATCH, n, NULL, 0, (handle, events), int handle, int events)
-RECORD_WORLD(int, wait, WAIT, n, out, RECORD_MANY, (out, capacity), struct phx_ready *out, int capacity)
-RECORD_WORLD(int, random, RANDOM, n, out, n == 0 ? size : 0, (out, size), void *out, size_t size)
-RECORD_WORLD(int, resolve, RESOLVE, n, out, RECORD_MANY, (host, out, capacity), const char *host,
-             struct phx_address *out, int capacity)
 
 PHX__COLD static long record_recvv(void *world, int handle, const struct iovec *iov, int count)
 {
@@ -154,9 +166,8 @@ PHX__COLD void phx__node_record_open(phx *p, const struct phx_config *cfg)
     phx__node_record_note(p, PHX__NOTE_WORLD, p->os.fd(p->os.world), more, sizeof more);
     p->os = (struct phx_os){
         PHX_OS_VERSION, p, record_listen, record_accept, record_dial, record_finish, record_local,
-        record_send, record_recv, record_close, record_watch, record_wait, record_random, record_resolve,
-        NULL, NULL, NULL,
-        more[1] ? record_recvv : NULL, NULL
+        record_send, record_recv, record_close, record_watch, p->os.wait, record_random, record_resolve,
+        NULL, NULL, NULL, more[1] ? record_recvv : NULL, NULL
     };
     p->own.alloc = p->mem.alloc;
     p->mem.alloc = (struct phx_alloc){ record_alloc, p };

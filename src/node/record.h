@@ -16,7 +16,9 @@ enum phx__note_kind {
     PHX__NOTE_BEGIN, PHX__NOTE_STREAM, /* what on_begin and cfg.dial returned */
     PHX__NOTE_IOV, /* of the note before: iov_base and the bytes there; or it was NULL, and -iov_len */
     /* The host's calls: a number of their arguments, and a struct or text. */
-    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN, PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
+    PHX__NOTE_STEP, PHX__NOTE_STEP_GIVEN,
+    PHX__NOTE_STEP_WAITED, /* STEP and WAIT: time, and what wait filled in */
+    PHX__NOTE_SEND_PLAIN, PHX__NOTE_SENDV, PHX__NOTE_CAST,
     PHX__NOTE_CANCEL, PHX__NOTE_RECLAIM, PHX__NOTE_ASSUME, PHX__NOTE_RELEASE, PHX__NOTE_HAND,
     PHX__NOTE_OWNER, PHX__NOTE_BROKEN, PHX__NOTE_BIND, PHX__NOTE_ADVERTISE, PHX__NOTE_JOIN,
     PHX__NOTE_UNJOIN, PHX__NOTE_ADOPT, PHX__NOTE_KEYS, PHX__NOTE_DETECTOR, PHX__NOTE_BUSY, PHX__NOTE_FAIL,
@@ -29,17 +31,18 @@ struct phx__note {
     int64_t value;
     uint64_t told;  /* callbacks before it */
     uint64_t used;  /* memory of the node; PHX__NOTE_SEND_PLAIN: from, and below tag */
-    uint64_t state; /* changes with most of what a node does: it shows where another run differs */
+    uint64_t state; /* changes with most of what a node does. In STEP, SEND and RECV these three are 0 */
 };
+#define PHX__NOTE_STATE(p) ((p)->mem.looks + (p)->timers.order + (p)->rnd.s[0])
 
 /* A note, if there is a record; returns value. */
 PHX_PRIVATE int64_t phx__node_record_note(phx *p, int kind, int64_t value, const void *data, size_t size);
 /* What the world says that struct phx_os has no words for, noted: see os/os.h. */
-PHX_PRIVATE int phx__node_record_adopt(phx *p, int fd);
 PHX_PRIVATE int phx__node_record_near(phx *p, int listen, const struct phx_address *a, int *handle);
-PHX_PRIVATE int phx__node_record_is_own(phx *p, const struct phx_address *a);
+/* A step that began with own.unsaid is noted with what its wait() says, or before it does anything else. */
+PHX_PRIVATE int phx__node_record_wait(phx *p, struct phx_ready *out, int capacity);
+PHX_PRIVATE void phx__node_record_flush(phx *p);
 PHX_PRIVATE void phx__node_record_send(phx *p, const struct phx_outgoing *m);
-PHX_PRIVATE void phx__node_record_cast(phx *p, const struct phx_cast *c);
 /* From here on what the node asks of its world and of memory is recorded. */
 PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
 

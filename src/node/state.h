@@ -147,6 +147,7 @@ struct phx__own {
     struct phx_os world;
     struct phx_alloc alloc;     /* below that of the recorder */
     int64_t allocations;        /* since its last note */
+    int unsaid;                 /* a step has begun that is not noted yet */
     char texts[65 + PHX_LABEL]; /* of cfg.cluster, and at 65 of cfg.label */
 };
 

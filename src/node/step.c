@@ -62,6 +62,7 @@ static int step_read_predicted(phx *p)
 
     if (l == NULL)
         return 0;
+    phx__node_record_flush(p);
     before = l->in.bytes;
     p->links.last_ready = l->slot;
     phx__node_links_read(p, l);
@@ -70,13 +71,10 @@ static int step_read_predicted(phx *p)
     return 1;
 }
 
-/* What wait() has found, for the next prediction. */
-static void step_learn_order(phx *p, const struct phx_ready *ready, int n)
+/* What wait() has found, for the next prediction: the slot of the one link, or PHX__NONE. */
+static void step_learn_order(phx *p, uint32_t slot)
 {
     struct phx__links *s = &p->links;
-    uint32_t slot = n == 1 && ready->events == PHX_READ
-                        ? phx__map_get(&s->handles, (uint64_t)ready->handle)
-                        : PHX__NONE;
     struct phx__link *last = s->last_ready < s->size ? s->at[s->last_ready] : NULL;
 
     if (slot >= s->size || last == NULL || last->after != slot)
@@ -99,6 +97,7 @@ static void step_turns(phx *p)
     uint32_t n, slot = s->turn;
     struct phx__link *l;
 
+    phx__node_record_flush(p);
     for (n = s->size; n > 0 && s->waiting > 0; n--) {
         slot = slot + 1 < s->size ? slot + 1 : 0;
         if ((l = s->at[slot]) == NULL || !l->in.waits)
@@ -114,18 +113,20 @@ static void step_turns(phx *p)
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
+    uint32_t slot = PHX__NONE;
     int i, n;
 
     if (step_read_predicted(p))
         return;
     p->links.waited_at = p->now;
     p->step.woken = 0;
-    n = phx__node_os(p)->wait(p->os.world, ready, STEP_READY_MOST);
-    step_learn_order(p, ready, n);
+    p->set.os_calls++;
+    n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
-        phx__node_links_ready(p, ready[i].handle, ready[i].events);
+        slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
+    step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
 }
 
@@ -348,8 +349,22 @@ static void step_late(phx *p)
 /* Most steps bring none of these. */
 static int step_has_news(const phx *p)
 {
-    return p->route.changed.count > 0 || p->names.conflict_count > 0 || p->news.late || p->news.card_stale
+    return (p->route.changed.count | p->names.conflict_count | (unsigned)p->news.late
+            | (unsigned)p->news.card_stale) != 0
            || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
+}
+
+static void step_names_changed(phx *p, const struct phx__names_changes *c)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+    int any = c->count > PHX__COUNT(c->at);
+
+    for (uint32_t i = 0; i < (any ? 1 : c->count); i++)
+        phx__node_handover_names(&p->handover, any ? &all : &c->at[i], p->now);
+    if (any)
+        phx__post_box_names(&p->post);
+    else
+        phx__post_box_ranges(&p->post, c->at, c->count);
 }
 
 static void step_settle(phx *p)
@@ -369,11 +384,7 @@ static void step_settle(phx *p)
         phx__timer_set(&p->timers, p->news.timer, p->now + STEP_LATE);
     if (p->names.version != p->news.names_version) {
         p->news.names_version = p->names.version;
-        phx__node_handover_names(&p->handover, p->now);
-        if (p->names.changes.count > PHX__COUNT(p->names.changes.at))
-            phx__post_box_names(&p->post);
-        else
-            phx__post_box_ranges(&p->post, p->names.changes.at, p->names.changes.count);
+        step_names_changed(p, &p->names.changes);
         if (p->lost.version == p->names.version)
             p->names.changes.count = 0;
     }
@@ -491,9 +502,10 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         return PHX_EINVAL;
     if (p->step.active)
         return PHX_ESTATE;
-    if (p->cfg.record != NULL)
-        phx__node_record_note(p, ready == NULL ? PHX__NOTE_STEP : PHX__NOTE_STEP_GIVEN, (int64_t)now_us,
-                              ready, ready == NULL || n < 0 ? 0 : (size_t)n * sizeof *ready);
+    if (p->cfg.record != NULL && ready != NULL)
+        phx__node_record_note(p, PHX__NOTE_STEP_GIVEN, (int64_t)now_us, ready,
+                              n < 0 ? 0 : (size_t)n * sizeof *ready);
+    p->own.unsaid = p->cfg.record != NULL && ready == NULL;
     p->step.active = 1;
     p->stats.steps++;
     p->step.more = 0;
@@ -515,13 +527,13 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     /* After a stall: what the host found ready it may have found before the stall. */
     if (!p->step.more && (ready == NULL || was_blind))
         p->detect.blind = 0;
-    step_timers(p);
+    if (phx__timer_next(&p->timers) <= p->now)
+        step_timers(p);
     phx__node_links_dial_deferred(p);
     if (p->links.door.waiting > 0)
         phx__node_links_admit(p);
     if (step_has_news(p))
         step_settle(p);
-    step_tell_log(p);
     p->step.more |= phx__post_run(&p->post);
     step_leave(p);
     if (step_has_news(p))
@@ -536,7 +548,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     }
     step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
-    p->step.more |= p->route.pace.urgent || p->route.changed.count > 0;
+    p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;
     if (p->step.free_later) {
         phx__node_step_free(p);

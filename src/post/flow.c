@@ -413,15 +413,15 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
 
 struct phx__flow_record *phx__post_flow_peek(struct phx__flow_out *o)
 {
-    size_t credit = o->window < o->own ? o->window : o->own;
     struct phx__flow_record *r;
+    size_t credit;
 
     if (o->gone > 0 && phx__post_flow_at(o, (uint32_t)(o->sent - o->base))->gone)
         phx__post_flow_sweep(o);
     if (o->sent == o->base + o->count || o->path.drains)
         return NULL;
     r = phx__post_flow_at(o, (uint32_t)(o->sent - o->base));
-    credit = PHX__MIN(credit, o->allowed);
+    credit = PHX__MIN(PHX__MIN(o->window, o->own), o->allowed);
     /* One frame may always be under way: a window below its size must not stop the flow for good. */
     return o->flying > 0 && (o->flying >= credit || flow_frame_size(r) > credit - o->flying) ? NULL : r;
 }

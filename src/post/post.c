@@ -79,22 +79,20 @@ static int post_join(struct phx__post *p, const struct phx_outgoing *m)
     size_t size;
     uint8_t *to;
 
-    if (b == NULL || b->name != m->to)
-        b = phx__post_store_find(&p->store, m->to);
-    if (b == NULL || (peer = b->peer) == NULL || peer->out.open.box == NULL
+    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
+        return 0;
+    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
     size = m->iov->iov_len;
-    if (size > p->limits.max_message || (size > 0 && m->iov->iov_base == NULL)
-        || !phx__post_box_credit(p, peer))
+    if (size > p->limits.max_message || m->iov->iov_base == NULL || !phx__post_box_credit(p, peer))
         return 0;
     if ((to = phx__post_flow_room(&peer->out, b, m->to, m->from, m->tag, size)) == NULL)
         return 0;
     if ((peer->out.open.run & PHX__DATA_NAMES) != 0)
         phx__post_box_flies(p, b);
-    if (size > 0)
-        memcpy(to, m->iov->iov_base, size);
+    memcpy(to, m->iov->iov_base, size);
     p->pending.count++;
     p->pending.bytes += size;
     p->counters.messages_out++;

@@ -544,10 +544,9 @@ static uint32_t recv_source(const struct phx__post *p, const struct phx_id *sour
     return node == PHX__SELF || node == PHX__NONE || p->ids->used[node] != PHX__ID_USED ? PHX__NONE : node;
 }
 
-/* A DATA frame for this node, or a line of a CAST frame. */
-static void recv_fragment(struct phx__post *p, const struct phx__data *d, int flags)
+/* A DATA frame of this node for us, or a line of a CAST frame. */
+static void recv_fragment(struct phx__post *p, uint32_t node, const struct phx__data *d, int flags)
 {
-    uint32_t node = recv_source(p, &d->source);
     struct phx__post_peer *peer = node == PHX__NONE ? NULL : phx__post_sched_open(p, node);
 
     p->recv.stopped = 0;
@@ -600,6 +599,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
                         const struct phx__frame *f)
 {
     struct phx__data d;
+    uint32_t node;
 
     /* Also in transit: or the next node would blame its link with us. */
     if (frame_size < PHX__DATA_HEAD || phx__wire_data_get(f, &d) != 0)
@@ -608,12 +608,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
         p->counters.dropped += phx__post_sched_transit(p, frame, frame_size, f) != 0;
         return 0;
     }
-    if (recv_source(p, &d.source) == PHX__NONE
+    if ((node = recv_source(p, &d.source)) == PHX__NONE
         && (phx__id_find(p->ids, &d.source) != PHX__NONE || recv_keep_early(p, frame, frame_size)))
         return 0;
     if (p->calls == 0 && !phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    recv_fragment(p, &d, f->flags);
+    recv_fragment(p, node, &d, f->flags);
     return p->recv.stopped ? PHX_EAGAIN : 0;
 }
 
@@ -648,7 +648,7 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);
-            recv_fragment(p, &d, flags | (int)PHX__DATA_SOON);
+            recv_fragment(p, recv_source(p, &d.source), &d, flags | (int)PHX__DATA_SOON);
         }
     }
     return 0;
@@ -704,7 +704,7 @@ void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size
         return;
     }
     d.payload = payload;
-    recv_fragment(p, &d, flags);
+    recv_fragment(p, recv_source(p, &d.source), &d, flags);
 }
 
 /* ---- Acks */

@@ -523,14 +523,11 @@ static int sched_serve_transit(struct phx__post *p, struct phx__post_peer *peer,
                                size_t most)
 {
     struct phx__slices *q = &peer->transit.queue;
-    struct phx__reader in;
-    size_t size;
 
     while (out->bytes < most && q->bytes > 0) {
         const struct phx__slice *s = &q->ring[q->first];
+        const size_t size = PHX__WIRE_FIELD + (size_t)phx__buf_load_u32(s->data);
 
-        phx__buf_reader_init(&in, s->data, s->size);
-        size = 4 + (size_t)phx__buf_get_u32(&in);
         PHX_ASSERT(size <= s->size); /* frames went in whole, each into one block */
         if (sched_emit(p, out, s->block, s->data, size, NULL) != 0)
             return PHX_ENOMEM;
@@ -559,7 +556,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         if (err != 0) {
             sched_unlist(p, s);
             sched_insert(p, s, PHX__NONE); /* the next run tries again */
-        } else if (!sched_is_ready(s)) {
+        } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
             s->served = 0;

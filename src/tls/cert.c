@@ -6,6 +6,7 @@
  * we believe, is it valid today, is the private key its own? An error is reported then, and not link by
  * link. */
 #include "tls/cert.h"
+#include "base/buf.h"
 
 #ifdef PHX_TLS
 

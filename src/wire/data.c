@@ -127,18 +127,15 @@ static int wire_payload_fits(int flags, size_t size, uint64_t total)
 
 void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops)
 {
-    const uint64_t flow[2] = { d->number, d->epoch };
-    const uint64_t name[4] = { d->to, d->from, d->tag, d->total };
+    const uint64_t words[6] = { d->number, d->epoch, d->to, d->from, d->tag, d->total };
+    const int first = (flags & (int)PHX__DATA_FIRST) != 0;
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
     wire_put_ids(w, &d->target, &d->source);
-    phx__buf_put_u64s(w, flow, 2);
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_put_u64s(w, name, 4);
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            phx__buf_put_u32(w, d->seen);
-    }
+    phx__buf_put_u64s(w, words, first ? 6 : 2);
+    if (first && (flags & (int)PHX__DATA_SEEN) != 0)
+        phx__buf_put_u32(w, d->seen);
     phx__wire_end_head(w, start, d->size); /* the payload follows from its own block, uncopied */
 }
 
@@ -155,22 +152,14 @@ static int wire_data_fits(int flags, struct phx__data *d)
 
 static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__data *d)
 {
-    uint64_t flow[2], name[4];
+    int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
+    uint64_t v[6] = { 0 };
+    struct phx_id ends[2];
 
-    memset(d, 0, sizeof *d);
-    wire_get_ids(r, &d->target, &d->source);
-    phx__buf_get_u64s(r, flow, 2);
-    d->number = flow[0];
-    d->epoch = flow[1];
-    if ((flags & (int)PHX__DATA_FIRST) != 0) {
-        phx__buf_get_u64s(r, name, 4);
-        d->to = name[0];
-        d->from = name[1];
-        d->tag = name[2];
-        d->total = name[3];
-        if ((flags & (int)PHX__DATA_SEEN) != 0)
-            d->seen = phx__buf_get_u32(r);
-    }
+    phx__buf_get_copy(r, ends, sizeof ends);
+    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
+                             seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
 
 int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)

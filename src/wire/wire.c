@@ -36,32 +36,23 @@ static int wire_type_travels(int type)
 
 int phx__wire_parse(const uint8_t *data, size_t size, struct phx__frame *f, size_t *used)
 {
-    struct phx__reader r;
     uint32_t rest;
-    uint8_t zero;
 
     *used = 0;
-    phx__buf_reader_init(&r, data, size);
-    rest = phx__buf_get_u32(&r);
-    if (r.bad)
+    if (size < PHX__WIRE_FIELD)
         return 0;
+    rest = phx__buf_load_u32(data);
     /* Refused at once: another protocol fails on its first four bytes, and no stranger sizes a buffer. */
     if (rest < PHX__WIRE_HEADER - PHX__WIRE_FIELD || rest > WIRE_SIZE_MAX)
         return PHX_EPROTO;
     *used = rest + PHX__WIRE_FIELD;
-    f->type = phx__buf_get_u8(&r);
-    if (!r.bad && (f->type == 0 || f->type >= PHX__FRAME_TYPES))
+    if (size < PHX__WIRE_HEADER)
+        return 0;
+    *f = (struct phx__frame){ data[4], data[5], data[6], data + PHX__WIRE_HEADER, *used - PHX__WIRE_HEADER };
+    if (f->type == 0 || f->type >= PHX__FRAME_TYPES || (f->hops != 0 && !wire_type_travels(f->type))
+        || data[7] != 0)
         return PHX_EPROTO;
-    f->flags = phx__buf_get_u8(&r);
-    f->hops = phx__buf_get_u8(&r);
-    if (!r.bad && f->hops != 0 && !wire_type_travels(f->type))
-        return PHX_EPROTO;
-    zero = phx__buf_get_u8(&r);
-    if (!r.bad && zero != 0)
-        return PHX_EPROTO;
-    f->size = *used - PHX__WIRE_HEADER;
-    f->body = phx__buf_get_bytes(&r, f->size);
-    return r.bad ? 0 : 1;
+    return size >= *used;
 }
 
 size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# record.sh - what cfg.record costs, in instructions that valgrind counts: lines "bar NAME FIGURE LIMIT
-# ok|short".
+# record.sh - instructions of a lone message, and what cfg.record adds, counted by valgrind: lines "bar NAME
+# FIGURE LIMIT ok|short".
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build/bench
@@ -18,6 +18,8 @@ bar() { # name, with, without, limit
         $1 / $2 <= $3 ? "ok" : "short" }'
 }
 
+# 2,000 there and as many back: 4,000 messages of which each side has one end.
+bar 'a lone message of 8 B, instructions a side / 2,000' "$(count lone nobody sender)" $((4000 * 2000)) 1
 bar 'stream of 8 B, receiver, of that without' \
     "$(count stream receiver receiver)" "$(count stream nobody receiver)" 1.05
 bar 'stream of 8 B, sender, of that without' \

@@ -213,6 +213,9 @@ fi
 # What delivery costs beside raw frames on the same kind of connection.
 case delivery in *"${ONLY-}"*) QUICK="${QUICK-}" sh test/bench/delivery.sh ;; esac
 
+# Instructions of a lone message, and of the recorder.
+case record in *"${ONLY-}"*) [ -n "${QUICK-}" ] || sh test/bench/record.sh ;; esac
+
 # extras/launch beside another launcher.
 [ -n "${ONLY-}" ] || QUICK="${QUICK-}" sh test/bench/launch.sh
 [ -n "${ONLY-}${QUICK-}" ] || sh test/bench/idle.sh

@@ -34,6 +34,7 @@ static int dumb(const char *path)
     snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
     if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 8) != 0)
         return 1;
+    alarm(60); /* should the script be killed */
     printf("listens\n");
     fflush(stdout);
     for (;;)

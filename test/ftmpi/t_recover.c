@@ -817,11 +817,43 @@ static void test_calls(void)
     a.proc = p->e->procs[1];
     for (; !refused && number < 40000; number++) {
         a.tag = FTM_WORD(FTM_AGREE, FTM_VOTE_AGREE, 0, number);
-        refused = ftm_recover_arrived(p->e, &a) != 0;
+        refused = ftm_recover_arrived(p->e, &a) != 0 || p->e->ended;
     }
     ok(refused && number > 1000 && p->e->mem.bytes - before < 5u << 20,
        "agreements without end: refused at number %lu, %lu KiB", (unsigned long)number,
        (unsigned long)(p->e->mem.bytes - before) >> 10);
+    ftm_free(p->e);
+}
+
+/* A communicator is gone here, and others begin recoveries of it without end; each has our no. */
+static void test_gone(int enters)
+{
+    unsigned char bytes[8] = { 0 };
+    struct ftm_arrival a = { NULL, 0, 0, bytes, enters ? 8 : 4 };
+    struct ftm_comm_parts parts = { NULL, 100, NULL, NULL, NULL, 0 };
+    struct ftm_comm *comm;
+    struct process *p;
+    uint32_t number = 0;
+    size_t before;
+    int refused = 0;
+
+    world.count = world.notices = 0;
+    p = process_start(0, 0);
+    a.proc = p->e->procs[1];
+    parts.parent = p->e->world;
+    parts.group = parts.parent->group;
+    ok(ftm_comm_new(p->e, &parts, &comm) == 0, "a communicator");
+    ftm_comm_free(p->e, comm);
+    before = p->e->mem.bytes;
+    for (; !refused && number < 20000; number++) {
+        ftm_put32(bytes + 4, number);
+        a.tag = enters ? FTM_WORD(FTM_REVOKE, 1, 100, 0)
+                       : FTM_WORD(FTM_AGREE, FTM_VOTE_RECOVERY, 100, number);
+        refused = ftm_recover_arrived(p->e, &a) != 0;
+    }
+    ok(refused && number > 1000 && p->e->mem.bytes - before < 1u << 20,
+       "%s of one that is gone: refused at number %lu, %lu KiB", enters ? "ENTERs" : "recoveries",
+       (unsigned long)number, (unsigned long)(p->e->mem.bytes - before) >> 10);
     ftm_free(p->e);
 }
 
@@ -854,6 +886,8 @@ static void test_early(void)
     test_flood(4);
     test_flood(1 << 16);
     test_calls();
+    test_gone(0);
+    test_gone(1);
     test_late();
 }
 

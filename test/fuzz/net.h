@@ -47,6 +47,7 @@ struct net {
     struct phx_os (*os)(struct net_node *n); /* what the node gets; NULL: the world's */
     struct phx_alloc (*alloc)(struct net_node *n);
     size_t mem_limit;
+    int false_bytes; /* bytes are changed on their way, with no key: so ids and numbers may be false */
     struct phx_os given[NODES];
     struct phx_alloc memory[NODES];
 };
@@ -56,6 +57,9 @@ void net_begin(struct net *n, uint64_t seed);
 int net_start(struct net *n, uint32_t i);
 void net_crash(struct net *n, uint32_t i);
 void net_run(struct net *n, uint64_t us);
+/* As net_run, but no longer than until `done` says 1, asked from time to time; a little longer, to see what
+ * comes twice. What waits for a state then costs what it takes, and not the longest that it may. */
+void net_run_until(struct net *n, uint64_t us, int (*done)(void));
 /* Sends a payload of `size` bytes at least to a name; with a token if asked. */
 void net_send(struct net *n, uint32_t i, uint64_t name, size_t size, int token);
 /* All nodes are freed: nothing is left, no handle and no byte. */

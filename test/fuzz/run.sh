@@ -2,8 +2,9 @@
 # run.sh - fuzz targets: replays their corpora with any compiler, or looks for more with libFuzzer.
 #
 #     test/fuzz/run.sh replay                  what `make test` runs: TAP lines
-#     make fuzz MINUTES=30 ONLY=stream         libFuzzer (clang), so many minutes for each; KEEP=1: the
-#                                              corpus of the tree becomes what was found, minimised
+#     make fuzz MINUTES=30 ONLY=stream         libFuzzer (clang), so many minutes for each, or RUNS=100000;
+#                                              KEEP=1: the corpus of the tree becomes what was found,
+#                                              minimised; SANE=0: four times as fast, without sanitizers
 #     make torture                             see torture.c: each allocation and call of the world fails
 #     test/fuzz/run.sh speed                   frames without sanitizers: runs a second
 #     test/fuzz/run.sh afl frames              a program for afl-fuzz, in build/fuzz/afl
@@ -16,7 +17,7 @@ cd "$(dirname "$0")/../.."
 targets='frames parsers stream pair launch agree'
 warn='-std=c99 -g -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
 warn="$warn -Wno-unused-function"
-include='-I. -Isrc -Itest/unit -DPHX_DEBUG'
+include='-I. -Isrc -Itest/unit -DPHX_DEBUG -DWORLD_PAGE=32u' # a small world is made for each run
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 
 tls_of() { # compiler: what parsers needs to read PEM files
@@ -138,15 +139,20 @@ speed() {
     printf 'bar\tfuzz: frames per second without sanitizers, at least\t%s\t50000\t%s\n' "$figure" "$verdict"
 }
 
-one() { # target: libFuzzer for $MINUTES; a line of figures
+one() { # target: libFuzzer for $MINUTES or $RUNS; a line of figures
     found=build/fuzz/found/$1
     mkdir -p "$found" "test/fuzz/corpus/$1"
-    most=4096
-    [ "$1" != stream ] && [ "$1" != pair ] || most=700
+    case $1 in
+    stream | pair) how='-max_len=700 -entropic=0' ;; # its bookkeeping takes as long as the nodes
+    *) how='-max_len=4096' ;;
+    esac
+    how="$how ${RUNS:+-runs=$RUNS}"
+    [ -n "${RUNS:-}" ] || how="$how -max_total_time=$((minutes * 60))"
     status=0
-    nice build/fuzz/clang/"$1" -max_len=$most -timeout=60 -rss_limit_mb=4000 -print_final_stats=1 \
-        -artifact_prefix="build/fuzz/crash-$1-" -max_total_time=$((minutes * 60)) \
-        "$found" "test/fuzz/corpus/$1" > "build/fuzz/$1.log" 2>&1 || status=$?
+    ASAN_OPTIONS=malloc_context_size=4:quarantine_size_mb=8 \
+        nice "$clang/$1" $how -timeout=60 -rss_limit_mb=4000 -print_final_stats=1 \
+        -artifact_prefix="build/fuzz/crash-$1-" "$found" "test/fuzz/corpus/$1" \
+        > "build/fuzz/$1.log" 2>&1 || status=$?
     awk -v name="$1" -v status=$status '
         / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
         /stat::number_of_executed_units/ { runs = $2 }
@@ -160,17 +166,30 @@ one() { # target: libFuzzer for $MINUTES; a line of figures
 keep() { # target: the fewest inputs that reach as much
     rm -rf build/fuzz/least
     mkdir -p build/fuzz/least
-    build/fuzz/clang/"$1" -merge=1 build/fuzz/least "test/fuzz/corpus/$1" "build/fuzz/found/$1" \
+    "$clang/$1" -merge=1 build/fuzz/least "test/fuzz/corpus/$1" "build/fuzz/found/$1" \
         > build/fuzz/merge.log 2>&1
     rm -f "test/fuzz/corpus/$1"/*
     cp build/fuzz/least/* "test/fuzz/corpus/$1"
 }
 
+# Whole nodes take long: of their programs only Phoenix is watched, and not what it compares.
+nodes() { # target
+    watched='-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp'
+    [ $clang/nodes/phoenix.o -nt phoenix.c ] || phoenix clang "$flags $watched" $clang/nodes/phoenix.o
+    objects=
+    for f in test/fuzz/"$1".c test/fuzz/main.c $(sources_of "$1"); do
+        object=$clang/nodes/$(echo "${f%.c}" | tr / _).o
+        clang $warn $flags $include -c "$f" -o "$object"
+        objects="$objects $object"
+    done
+    clang $flags -fsanitize=fuzzer $objects $clang/nodes/phoenix.o -o "$clang/$1"
+}
+
 fuzz() {
-    minutes=${MINUTES:-30} bad=0
-    flags='-O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined'
-    flags="$flags -fno-sanitize-recover=undefined"
-    mkdir -p build/fuzz/clang
+    minutes=${MINUTES:-30} bad=0 clang=build/fuzz/clang
+    flags='-O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+    [ "${SANE:-1}" = 1 ] || flags=-O2 clang=build/fuzz/plain
+    mkdir -p $clang/nodes
     echo 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d == 0 && n > 0; }' \
         > build/fuzz/empty.c
     clang -fsanitize=fuzzer build/fuzz/empty.c -o build/fuzz/empty > /dev/null 2>&1 || {
@@ -178,10 +197,15 @@ fuzz() {
         exit 1
     }
     tls=$(tls_of clang)
-    phoenix clang "$flags" build/fuzz/clang/phoenix.o
     for t in $targets; do
         case $t in *"${ONLY:-}"*) ;; *) continue ;; esac
-        build clang "$flags -fsanitize=fuzzer" build/fuzz/clang "$t"
+        case $t in
+        stream | pair) nodes "$t" ;;
+        *)
+            [ $clang/phoenix.o -nt phoenix.c ] \
+                || phoenix clang "$flags -fsanitize=fuzzer-no-link" $clang/phoenix.o
+            build clang "$flags -fsanitize=fuzzer" $clang "$t" ;;
+        esac
         one "$t" || bad=1
     done
     exit $bad

@@ -69,9 +69,9 @@ said 'Only the gateways G1, G2 and G3'
 said 'W5 .*---+--- G3 ===+'
 # The three commands that it ends with, at another port.
 sed -n 's,^  \(.*build/phx .*\),\1,p' "$dir/out" \
-    | sed "s,build/phx,$dir/phx,; s,:7000,:$((20000 + $$ % 20000))," > "$dir/three"
+    | sed "s,build/phx,$dir/phx,; s,:7000,:$((20000 + $$ % 12000))," > "$dir/three"
 ${CC:-cc} -std=c99 -O0 -I. -o "$dir/phx" extras/phx/[a-z]*.c extras/ssh/ssh.c phoenix.c
-nth() { timeout 30 sh -c "exec $(sed -n "$1p" "$dir/three")" 2>> "$dir/three.log"; }
+nth() { exec timeout 30 sh -c "exec $(sed -n "$1p" "$dir/three")" 2>> "$dir/three.log"; }
 nth 1 > /dev/null &
 hub=$!
 nth 2 > "$dir/got" &

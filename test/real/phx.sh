@@ -321,15 +321,20 @@ alone() { # commands of a shell, words of phx
     timeout 30 unshare -rn sh -c "$commands"' "$@"' sh "$dir/phx" "$@" > "$dir/out" 2> "$dir/err"
     status=$?
 }
-if unshare -rn sh -c 'ip link add wall0 type dummy' 2> /dev/null; then
+if unshare -rn sh -c 'ip link set lo up' 2> /dev/null; then
     alone : doctor tcp://192.0.2.1:7000
     has 1 'There is no way to that network' 'doctor: no route'
-    alone 'ip link add wall0 type dummy && ip addr add 10.1.0.5/24 dev wall0 && ip link set wall0 up &&
-        ip route add default via 10.1.0.1' doctor tcp://10.2.0.5:7000
+    alone 'ip link set lo up && ip addr add 10.1.0.5/24 dev lo && ip route add default dev lo' \
+        doctor tcp://10.2.0.5:7000
     has 1 'NAT on both sides' 'doctor: NAT on both sides'
+    alone 'ip link set lo up && ip addr add 10.1.0.5/24 dev lo && ip route add local 10.2.0.5/32 dev lo' \
+        doctor tcp://10.2.0.5:7000
+    [ "$status" = 1 ] && grep -q refuse "$dir/out" "$dir/err" && ! grep -q NAT "$dir/out" "$dir/err"
+    ok $? 'doctor: who refuses is behind no NAT'
 else
     ok 0 'doctor: no route # SKIP no leave to make networks'
     ok 0 'doctor: NAT on both sides # SKIP no leave to make networks'
+    ok 0 'doctor: who refuses is behind no NAT # SKIP no leave to make networks'
 fi
 
 # Another version of the wire format: our own library with another number in it.

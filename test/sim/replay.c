@@ -21,7 +21,7 @@ static const char *const kinds[] = {
     "end of the record", "phx_new", "text", "world", "no memory", "listen", "accept", "dial", "finish",
     "local", "send", "recv", "close", "watch", "wait", "random", "resolve", "recvv", "now", "fit",
     "near", "own", "on_begin", "cfg.dial", "iov", "phx_step",
-    "phx_step with fds", "phx_send", "phx_sendv", "phx_cast", "phx_cancel",
+    "phx_step with fds", "phx_step and wait", "phx_send", "phx_sendv", "phx_cast", "phx_cancel",
     "phx_reclaim", "phx_assume", "phx_release", "phx_hand", "phx_owner", "phx_broken", "phx_listen",
     "phx_advertise", "phx_join", "phx_unjoin", "phx_adopt", "phx_set_keys", "phx_set_detector", "phx_busy",
     "phx_fail", "phx_trace", "phx_fd", "phx_close", "phx_free",
@@ -42,7 +42,9 @@ static const unsigned char *bytes; /* what is behind it, */
 static long at;                  /* and which it is */
 static int verbose, freed;
 static phx *node;
-static int64_t allocations;
+static int64_t allocations;    /* since that note */
+static struct phx__note waits;     /* a step that is to come to wait(), and what that says; or of kind 0 */
+static const unsigned char *waits_for;
 static int own_world, wake_handle, has_recvv, world_fd;
 static uint64_t used_at_first;
 static struct lent *lents;
@@ -73,6 +75,20 @@ static int peek(struct phx__note *out)
     return out->size <= record_size - at_byte - sizeof *out;
 }
 
+/* Is the run where the record was? */
+static int agrees(const struct phx__note *next)
+{
+    const uint64_t state = PHX__NOTE_STATE(node);
+
+    switch (next->kind & ~(uint32_t)PHX__NOTE_INSIDE) {
+    case PHX__NOTE_STEP:
+    case PHX__NOTE_SEND:
+    case PHX__NOTE_RECV: return 1;
+    case PHX__NOTE_SEND_PLAIN: return next->told == node->mem.told;
+    default: return next->told == node->mem.told && next->used == node->mem.used && next->state == state;
+    }
+}
+
 static void differs(uint32_t wants)
 {
     struct phx__note next = { 0 };
@@ -84,7 +100,7 @@ static void differs(uint32_t wants)
         printf("# callbacks %lu and %lu, memory %lu and %lu, state %lx and %lx\n", (unsigned long)next.told,
                (unsigned long)node->mem.told, (unsigned long)next.used, (unsigned long)node->mem.used,
                (unsigned long)next.state,
-               (unsigned long)(node->mem.looks + node->timers.order + node->rnd.s[0]));
+               (unsigned long)PHX__NOTE_STATE(node));
     end(1, "differs");
 }
 
@@ -96,15 +112,15 @@ static void take(uint32_t kind)
         end(0, "same, until the record ends");
     if ((next.kind & ~(uint32_t)PHX__NOTE_INSIDE) != kind)
         differs(kind);
-    if (node != NULL && !freed && (next.told != node->mem.told
-                         || (kind != PHX__NOTE_SEND_PLAIN && (next.used != node->mem.used
-                         || next.state != node->mem.looks + node->timers.order + node->rnd.s[0]))))
+    /* A step that waited is looked at when it comes to wait(). */
+    if (node != NULL && !freed && kind != PHX__NOTE_STEP_WAITED && !agrees(&next))
         differs(kind);
     note = next;
     bytes = record + at_byte + sizeof next;
     at_byte += sizeof next + next.size;
     at++;
-    allocations = 0;
+    if (kind != PHX__NOTE_STEP && kind != PHX__NOTE_STEP_WAITED)
+        allocations = 0;
     if (verbose)
         printf("# %ld %s %ld, %u bytes\n", at, kind_text(note.kind), (long)note.value, note.size);
 }
@@ -124,7 +140,8 @@ static int64_t answer(uint32_t kind)
 
     while (peek(&next) && next.kind == PHX__NOTE_NO_MEMORY)
         at_byte += sizeof next + next.size, at++;
-    if (!own_world && node != NULL && peek(&next))
+    if (!own_world && node != NULL && peek(&next) && next.kind != PHX__NOTE_RECV
+        && next.kind != PHX__NOTE_SEND)
         node->mem.used = next.used;
     take(kind);
     return note.value;
@@ -261,14 +278,23 @@ static void call_keys(int64_t count)
     (void)phx_set_keys(node, keys, (int)count);
 }
 
-static void call_step(uint32_t kind, uint64_t now)
+static void call_step(uint64_t now)
 {
     size_t n = note.size / sizeof(struct pollfd);
     struct pollfd *fds = need(calloc(n + 1, sizeof *fds));
 
     memcpy(fds, bytes, n * sizeof *fds);
-    (void)phx_step(node, now, kind == PHX__NOTE_STEP ? NULL : fds, (int)n);
+    (void)phx_step(node, now, fds, (int)n);
     free(fds);
+}
+
+static void call_step_that_waits(uint64_t now)
+{
+    waits = note;
+    waits_for = bytes;
+    (void)phx_step(node, now, NULL, 0);
+    if (waits.kind != 0 && !freed)
+        differs(PHX__NOTE_STEP); /* without a wait() */
 }
 
 static void call_ranges(uint32_t kind, int64_t first)
@@ -317,8 +343,9 @@ static void replay_call(uint32_t kind, int64_t value)
     int dialer;
 
     switch (kind) {
-    case PHX__NOTE_STEP:
-    case PHX__NOTE_STEP_GIVEN: call_step(kind, (uint64_t)value); break;
+    case PHX__NOTE_STEP: (void)phx_step(node, (uint64_t)value, NULL, 0); break;
+    case PHX__NOTE_STEP_GIVEN: call_step((uint64_t)value); break;
+    case PHX__NOTE_STEP_WAITED: call_step_that_waits((uint64_t)value); break;
     case PHX__NOTE_SEND_PLAIN:
         (void)phx_send(node, (uint64_t)value, note.used, note.state, bytes, note.size);
         break;
@@ -554,9 +581,19 @@ static int world_watch(void *world, int handle, int events)
 
 static int world_wait(void *world, struct phx_ready *out, int capacity)
 {
-    int n = (int)answer(PHX__NOTE_WAIT);
+    const struct phx__note step = waits;
+    int n;
 
     (void)world, (void)capacity;
+    if (step.kind != 0) {
+        waits.kind = 0;
+        allocations = 0;
+        if (!agrees(&step))
+            differs(PHX__NOTE_STEP_WAITED);
+        memcpy(out, waits_for, step.size);
+        return (int)(step.size / sizeof *out);
+    }
+    n = (int)answer(PHX__NOTE_WAIT);
     memcpy(out, bytes, n > 0 ? (size_t)n * sizeof *out : 0);
     return n;
 }

@@ -15,7 +15,7 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.."
 
 cc=${CC:-cc}
-dir=build/sim
+dir=${SIM_DIR:-build/sim}
 sim=${SIM:-$dir/sim}
 sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
@@ -110,6 +110,7 @@ build_sane() { # or says why not
 }
 
 case ${1-} in
+alone) build sim -O2 -static; exit ;; # for ports.sh: $CC is another machine's
 curves) # words of curves.c; none: only builds it
     build_curves
     shift

@@ -211,7 +211,9 @@ struct world_options {
 #define WORLD_PAIR_FORBID 2u  /* a may not dial b */
 #define WORLD_PAIR_HOLE 4u    /* segments from a to b of more than o.hole_bytes vanish */
 
+#ifndef WORLD_PAGE
 #define WORLD_PAGE 4096u /* streams per page: pages never move */
+#endif
 
 struct world {
     struct world_options o;

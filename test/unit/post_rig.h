@@ -61,6 +61,7 @@ struct node {
     int is_hasty;        /* the application may be called so often ... */
     uint32_t calls_left; /* ... and then not any more */
     uint64_t owner_asked;
+    int random_fails;
 };
 struct world {
     struct node node[NODES];
@@ -178,7 +179,7 @@ static inline int op_random(phx *ctx, void *out, size_t size)
     uint64_t number = ++n->w->epochs * 0x9e3779b97f4a7c15u;
 
     memcpy(out, &number, size);
-    return 0;
+    return n->random_fails ? PHX_EIO : 0;
 }
 
 /* The queue of slices of a link: it may have no memory. */

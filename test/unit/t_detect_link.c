@@ -495,6 +495,23 @@ static void test_memory(void)
     ok(failed > 20, "%ld failures were survived", failed);
 }
 
+static void test_no_link(void)
+{
+    /* Goal: what is said of a link that is not there is nothing. */
+    struct rig r;
+    int monitor = 1;
+
+    rig_init(&r);
+    phx__detect_link_up(&r.d, 1, r.now);
+    r.count = 0;
+    ok(phx__detect_announce(&r.d, 2, r.now, &monitor) == r.d.limits.interval_us && !monitor,
+       "what would be announced is the usual interval");
+    phx__detect_behind(&r.d, 2, 1, r.now);
+    phx__detect_used(&r.d, 2, r.now);
+    ok(r.count == 0 && r.d.link_count == 1 && !phx__detect_link_of(&r.d, 1)->behind, "it is not used");
+    rig_free(&r);
+}
+
 int main(void)
 {
     test_heartbeats();
@@ -513,6 +530,7 @@ int main(void)
     test_all_busy();
     test_used_while_busy();
     test_links_and_states();
+    test_no_link();
     test_memory();
     return test_end();
 }

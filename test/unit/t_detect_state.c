@@ -302,7 +302,10 @@ static void test_starved(void)
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') > 0 && phx__detect_link_of(&r.d, 20)->promised_us == 19 * SECOND,
        "a new link hears it at once, also one that is busy itself");
-    for (i = 0; i < 700; i++)
+    for (i = 0; i < 299; i++)
+        starve_step(&r, 100 * MS);
+    ok(r.d.slow == 19 * SECOND, "half a minute later that is still so");
+    for (; i < 700; i++)
         starve_step(&r, 100 * MS);
     for (node = 2; node < 10 && !phx__detect_is_monitor(&r.d, node); node++)
         ;

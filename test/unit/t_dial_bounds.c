@@ -479,6 +479,78 @@ static void test_large_host(uint64_t seed)
     rig_free(r);
 }
 
+static void test_slots(void)
+{
+    /* Goal: 65,536 dials can be under way, as 16 bits of a number say which it is; more are not there. */
+    struct phx__dial_slots s;
+    struct phx__mem mem;
+    uint32_t i, bad = 0, number;
+
+    phx__mem_init(&mem, NULL, 0);
+    for (i = 0; i < 3; i++) {
+        check(phx__dial_slot_init(&s, &mem, 65535 + i) == 0, "slots");
+        bad += s.capacity != (i == 0 ? 65535 : 65536);
+        if (i < 2)
+            phx__mem_put(&mem, s.at, s.capacity * sizeof *s.at);
+    }
+    ok(bad == 0, "65,536 slots, though there may be 65,537 dials");
+    for (i = 0; i < 65536; i++) {
+        number = phx__dial_slot_open(&s, i, 0, 1);
+        bad += number != i || phx__dial_slot_find(&s, number) != &s.at[i];
+    }
+    ok(bad == 0 && s.free == PHX__NONE, "each has its number");
+    phx__dial_slot_close(&s, 65535);
+    ok(phx__dial_slot_open(&s, 7, 0, 1) == (1u << 16 | 65535) && phx__dial_slot_find(&s, 65535) == NULL,
+       "the next dial in the last one has another");
+    phx__mem_put(&mem, s.at, s.capacity * sizeof *s.at);
+}
+
+static void test_addresses(void)
+{
+    /* Goal: eight addresses of a node are tried, and a ninth is not. */
+    struct phx_address a[9], out[8 + 8];
+    uint32_t i;
+
+    memset(out, 0, sizeof out);
+    for (i = 0; i < 9; i++)
+        a[i] = v4(i + 1, 7000);
+    ok(phx__dial_addr_order(a, 8, out) == 8 && phx__addr_equal(&out[7], &a[7]), "eight of eight");
+    ok(phx__dial_addr_order(a, 9, out) == 8 && out[8].family == 0, "and of nine");
+}
+
+static void test_gives_way(void)
+{
+    /* Goal: of eight dials two may go unanswered for longer than 250 ms; of three the oldest gives way. */
+    struct phx__dial_slots s;
+    struct phx__mem mem;
+    uint32_t number[4], i;
+    uint64_t next;
+
+    phx__mem_init(&mem, NULL, 0);
+    check(phx__dial_slot_init(&s, &mem, 8) == 0, "eight");
+    for (i = 0; i < 4; i++)
+        number[i] = phx__dial_slot_open(&s, i, 0, SECOND + 10 - i);
+    phx__dial_slot_find(&s, number[3])->answered = 1;
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 7, &next) == PHX__NONE
+           && next == SECOND + 250 * MS + 8,
+       "at first none has lingered, the answered one never does");
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 9, &next) == PHX__NONE
+           && next == SECOND + 250 * MS + 10,
+       "two may");
+    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 10, &next) == number[2] && next == UINT64_MAX,
+       "of three it is the oldest");
+    phx__mem_put(&mem, s.at, s.capacity * sizeof *s.at);
+}
+
+static void test_lines(void)
+{
+    /* Goal: the rates of 512 addresses and hosts are remembered, in 12 KiB. */
+    struct rig *r = rig_new(10, 64, 3);
+
+    ok(r->d.rate.count == 512, "%u lines", r->d.rate.count);
+    rig_free(r);
+}
+
 int main(void)
 {
     uint64_t seed;
@@ -496,5 +568,9 @@ int main(void)
     test_busy_then_free();
     for (seed = 11; seed < 23; seed++)
         test_large_host(seed);
+    test_slots();
+    test_addresses();
+    test_gives_way();
+    test_lines();
     return test_end();
 }

@@ -260,7 +260,7 @@ static void test_relayed(void)
         wait = rig_wait(r);
         longest = wait > longest ? wait : longest;
     }
-    ok(longest <= 60 * SECOND, "never later than a minute after the last: %u s",
+    ok(longest <= 60 * SECOND && longest > 50 * SECOND, "never later than a minute after the last: %u s",
        (unsigned)(longest / SECOND));
     begin = r->now;
     with = r->dials;
@@ -584,7 +584,7 @@ static void test_courtesy_again(void)
      * that failed for long, each with a new address; about half of them wait. */
     struct rig *r;
     struct phx_address a[2];
-    uint32_t node, seed, first = 0, second = 0;
+    uint32_t node, seed, first = 0, second = 0, late = 0;
     uint64_t wait;
 
     a[0] = v4(1, 1);
@@ -599,10 +599,121 @@ static void test_courtesy_again(void)
         phx__dial_set_addrs(&r->d, node, a, 2);
         wait = rig_wait(r);
         first += wait <= 20 * MS;
+        late += wait > 15 * MS && wait <= 20 * MS;
         second += wait >= 1000 * MS && wait <= 1270 * MS;
         rig_free(r);
     }
-    ok(first + second == 40 && first > 8 && second > 8, "%u first, %u second", first, second);
+    ok(first + second == 40 && first > 8 && second > 8 && late > 0, "%u first, %u second", first, second);
+}
+
+static void test_dead_rounds(void)
+{
+    /* Goal: a node is dialled at least once in retry_max for ten rounds, and then more rarely. */
+    uint32_t seed, round, bad = 0, rare = 0;
+
+    for (seed = 0; seed < 50; seed++) {
+        struct rig *r = rig_new(10, 64, seed);
+
+        r->d.limits.retry_max_us = SECOND;
+        rig_known(r);
+        rig_wait(r);
+        for (round = 0; round < 10; round++) {
+            rig_fail(r, r->last.slot, PHX_EREFUSED);
+            bad += rig_wait(r) > SECOND;
+        }
+        rig_fail(r, r->last.slot, PHX_EREFUSED);
+        rare += rig_wait(r) > SECOND;
+        rig_free(r);
+    }
+    ok(bad == 0 && rare > 30, "after ten rounds %u of 50 wait longer", rare);
+}
+
+static void test_moved(void)
+{
+    /* Goal: a node that has moved to another network dials all again within half a second, and not all in the
+     * same moment. Method: 100 nodes that refuse a hundred times. */
+    struct rig *r = rig_new(1000, 256, 5);
+    uint32_t i, before, soon, all;
+
+    r->refuse = PHX_EUNREACH;
+    for (i = 0; i < 100; i++)
+        (void)rig_known(r);
+    rig_pass(r, 7200 * SECOND);
+    before = r->dials;
+    r->refuse = 0; /* each is dialled once */
+    phx__dial_moved(&r->d);
+    rig_pass(r, 250 * MS);
+    soon = r->dials - before;
+    rig_pass(r, 250 * MS);
+    all = r->dials - before;
+    ok(soon > 25 && soon < 75 && all == 100, "%u in the first half of it, %u in all", soon, all);
+    rig_free(r);
+}
+
+static void test_rest(void)
+{
+    /* Goal: a node that is taken for dead is dialled in half of retry_max at the soonest, and then as one
+     * that failed often. */
+    struct rig *r = rig_new(10, 64, 6);
+    uint32_t node = rig_known(r);
+    uint64_t wait;
+
+    phx__dial_rest(&r->d, node);
+    wait = rig_wait(r);
+    ok(wait >= RETRY_MAX / 2 && wait <= RETRY_MAX, "it rests: %u s", (unsigned)(wait / SECOND));
+    rig_fail(r, r->last.slot, PHX_EREFUSED);
+    ok(rig_wait(r) > RETRY_MIN, "and again");
+    rig_check(r);
+    rig_free(r);
+}
+
+static void test_too_soon(void)
+{
+    /* Goal: a message to a node whose only address seems to be our own does not end that address's rest; a
+     * wish for which there is no memory is lost, and comes again with the next message. */
+    struct rig *r = rig_new(10, 64, 7);
+    uint32_t node = rig_known(r), latent, i;
+    struct phx_address a[2];
+    uint64_t wait;
+
+    rig_wait(r);
+    rig_fail(r, r->last.slot, PHX_ESELF);
+    rig_pass(r, SECOND);
+    phx__dial_want(&r->d, node);
+    wait = rig_wait(r);
+    ok(wait >= 9 * RETRY_MAX, "it rests for %u s", (unsigned)(wait / SECOND));
+    rig_check(r);
+    rig_free(r);
+    r = rig_new(10, 64, 9);
+    node = rig_node(r);
+    a[0] = v4(1, 1);
+    a[1] = v4(2, 2);
+    check(phx__dial_set_addrs(&r->d, node, a, 2) == 0, "two addresses");
+    for (i = 0; i < 2; i++) {
+        rig_wait(r);
+        rig_fail(r, r->last.slot, phx__addr_equal(&r->last.to, &a[0]) ? PHX_ESELF : PHX_EREFUSED);
+    }
+    check(phx__dial_set_addrs(&r->d, node, a, 1) == 0, "of which one is left");
+    wait = rig_wait(r);
+    ok(wait >= 9 * RETRY_MAX, "so it does if another address, whose turn was sooner, is gone: %u s",
+       (unsigned)(wait / SECOND));
+    rig_check(r);
+    rig_free(r);
+    r = rig_mesh(10, 0, 64, 8);
+    r->d.targets.addresses = rig_addresses;
+    r->d.targets.ctx = (void *)r;
+    node = rig_node(r);
+    r->said[node][0] = v4(9, 9);
+    check(rig_says(r, node, r->said[node], 1) == 0, "known");
+    latent = r->d.targets.latent;
+    r->heap.fail_from = r->heap.calls + 1;
+    phx__dial_want(&r->d, node);
+    ok(latent == 1 && r->d.targets.latent == 1 && !r->d.targets.nodes[node].wanted, "no memory for the wish");
+    r->heap.fail_from = 0;
+    phx__dial_want(&r->d, node);
+    ok(r->d.targets.latent == 0 && r->d.targets.nodes[node].wanted && rig_wait(r) <= RETRY_MIN,
+       "the next is granted");
+    rig_free(r);
 }
 
 int main(void)
@@ -624,5 +735,9 @@ int main(void)
     test_late();
     test_wrong_peer();
     test_courtesy_again();
+    test_dead_rounds();
+    test_moved();
+    test_rest();
+    test_too_soon();
     return test_end();
 }

@@ -159,6 +159,46 @@ static void test_start_gives_way(void)
     rig_free(r);
 }
 
+static void test_start_lull(void)
+{
+    /* Goal: news are over 2 ms and a microsecond for each pair after the last, but after 200 ms at most. */
+    struct phx__dial_slots none = { 0 };
+    struct phx__dial_start s;
+    uint64_t at[4];
+    uint32_t i;
+
+    phx__dial_start_init(&s, 8);
+    s.began_at = s.learnt_at = SECOND;
+    for (i = 0; i < 4; i++)
+        at[i] = phx__dial_start_room_at(&s, &none, i < 3 ? 443 + i : 100000, 0, SECOND) - SECOND;
+    ok(at[0] == 2 * MS + 443 * 443 && at[1] == 2 * MS + 444 * 444, "for 443 and 444 nodes");
+    ok(at[2] == 200 * MS && at[3] == 200 * MS, "for 445 it would be more than 200 ms, and is not");
+}
+
+static void test_start_window(void)
+{
+    /* Goal: a link that took twice the quickest and 20 ms is quick yet, and makes the window one larger, up
+     * to the most; one that took longer halves it, once in that time, down to one. */
+    const uint64_t slow = 2 * 5 * MS + 20 * MS;
+    struct phx__dial_start s;
+    uint32_t i;
+
+    phx__dial_start_init(&s, 8);
+    phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
+    ok(s.window == 3 && s.quickest == 5 * MS, "the quickest so far");
+    phx__dial_start_learn(&s, slow, 64, SECOND);
+    ok(s.window == 4, "%u ms are quick", (unsigned)(slow / MS));
+    for (i = 0; i < 100; i++)
+        phx__dial_start_learn(&s, slow, 64, SECOND);
+    ok(s.window == 64, "64 are the most");
+    phx__dial_start_learn(&s, slow + 1, 64, SECOND);
+    phx__dial_start_learn(&s, slow + 1, 64, SECOND + slow);
+    ok(s.window == 32, "a microsecond more is slow; two links at once are one sign of it");
+    for (i = 1; i < 10; i++)
+        phx__dial_start_learn(&s, slow + 1, 64, SECOND + i * (slow + 1));
+    ok(s.window == 1, "one is the least: %u", s.window);
+}
+
 int main(void)
 {
     test_start();
@@ -166,6 +206,8 @@ int main(void)
     test_start_stuck();
     test_start_news();
     test_start_busy();
+    test_start_window();
+    test_start_lull();
     test_start_gives_way();
     return test_end();
 }

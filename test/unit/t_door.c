@@ -106,6 +106,37 @@ static void test_guests(void)
     ok(p.links.up == 21 && !phx__node_door_is_full(&p, PHX__NONE), "below the limit there are no guests");
 }
 
+/* Goal: 1,024 strangers are let in, or as many as there are descriptors for, but four at least. The next one
+ * is accepted when the oldest has had its 250 ms, and takes its place (promise 36). */
+static void test_strangers(void)
+{
+    static const uint32_t room[] = { 0, 100 + 1025, 100 + 1024, 100 + 1023, 105, 104, 101, 90 };
+    static const uint32_t most[] = { 1024, 1024, 1024, 1023, 5, 4, 4, 4 };
+    struct phx__link oldest, *at = &oldest;
+    unsigned i, bad = 0;
+    static phx p;
+
+    memset(&oldest, 0, sizeof oldest);
+    oldest.unauthenticated = 1;
+    oldest.since = SECOND;
+    p.links.at = &at;
+    p.links.size = 1;
+    p.links.up = 100;
+    p.now = SECOND + 250 * MS;
+    for (i = 0; i < sizeof room / sizeof *room; i++) {
+        p.links.door.room = room[i];
+        p.links.unauthenticated = most[i] - 1;
+        bad += phx__node_door_room_at(&p) != 0;
+        p.links.unauthenticated = most[i];
+        bad += phx__node_door_room_at(&p) != p.now || phx__node_door_goes(&p, 1) != NULL;
+        p.links.unauthenticated = most[i] + 1;
+        bad += phx__node_door_goes(&p, 1) != &oldest;
+    }
+    ok(bad == 0, "so many and no more, in %u cases", i);
+    p.now--;
+    ok(phx__node_door_goes(&p, 1) == NULL, "nobody goes before its time");
+}
+
 /* [::ffff:127.0.0.1] is no address that a socket of version 6 alone can have. */
 static void test_mapped(void)
 {
@@ -116,7 +147,7 @@ static void test_mapped(void)
 
 static const struct test tests[] = {
     {"fails_at_once", test_fails_at_once}, {"adopt", test_adopt}, {"mapped", test_mapped},
-    {"shortage", test_shortage}, {"guests", test_guests}, {NULL, NULL},
+    {"shortage", test_shortage}, {"guests", test_guests}, {"strangers", test_strangers}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,8 @@
 
 #define NODES 4u /* the node itself is 0 */
 #define NAMES 64u  /* of the model */
-#define WORLD 140u /* of the scripts */
+#define WORLD 1100u /* of the scripts */
+#define STRETCHED 140u
 #define NOBODY 9u
 #define HOPS 7
 
@@ -225,7 +226,9 @@ static const struct script {
       "HAND:5-9@1>1/7 HAND:5-9@1>1/7 HAND:5-9@1>1/7 HAND:5-9@1>1/7 HAND:5-9@1>1/7 HAND:5-9@1>1/7 " },
     { "the same once more", "o5-9:0@1 g5-9>1=0 g5-9>1=0 g6-7>1=0 t0", "HAND:5-9@1>1/7 " },
     { "to another", "o5-9:0@1 g5-9>1=0 g9-9>2=S g5-5>2=S g4-4>2=F", "" },
-    { "more to the same", "o4-9:0@1 g5-6>1=0 g5-9>1=0 t0", "HAND:5-6@1>1/7 HAND:5-9@1>1/7 " },
+    { "more to the same", "o4-9:0@1 g5-6>1=0 g5-9>1=0 t0", "HAND:5-9@1>1/7 " },
+    { "more on both sides: each name once", "o0-9:0@1 g2-3>1=0 g6-7>1=0 o0-9:0@1 g3-6>1=0 t0",
+      "HAND:2-2@1>1/7 HAND:3-6@1>1/7 HAND:7-7@1>1/7 " },
     { "taken", "o5-9:0@1 g5-9>1=0 t0 o5-9:1@2 t5000 g5-9>1=F", "HAND:5-9@1>1/7 " },
     { "the beginning taken: the rest at once", "o5-9:0@1 g5-9>1=0 t0 o5-6:1@2 t0 t100",
       "HAND:5-9@1>1/7 HAND:7-9@1>1/7 " },
@@ -236,7 +239,7 @@ static const struct script {
     { "the heir fails", "o5-9:0@1 g5-6>1=0 g7-7>2=0 g8-9>1=0 x1 t0 x1 x3", "end:2 HAND:7-7@1>2/7 " },
     { "nothing to release", "r", "release:0- " },
     { "released but for those", "o0-9:0@1 g5-6>1=0 g0-1>2=0 r t0",
-      "release:2-4 release:7- HAND:5-6@1>1/7 HAND:0-1@1>2/7 " },
+      "release:2-4 release:7- HAND:0-1@1>2/7 HAND:5-6@1>1/7 " },
     { "the end releases all", "o0-9:0@1 g5-6>1=0 e t5000", "release:0- " },
     { "overlapping ones", "o0-9:0@1 g3-4>1=0 g2-6>1=0 r", "release:0-1 release:7- " },
     { "no memory to look", "o5-9:0@1 f g5-9>1=M", "" },
@@ -307,7 +310,7 @@ static void script_step(struct rig *r, const char **s)
     epoch = behind(s);
     if (what == 'o') {
         set_names(r, range.first, range.last, (uint32_t)node, (uint32_t)epoch);
-        phx__node_handover_names(&r->h, r->now);
+        phx__node_handover_names(&r->h, &range, r->now);
     } else {
         rig_hand(r, what == 'p' ? 2 : 0, (uint32_t)node, range.first, range.last, epoch,
                  100 + node - (what == 'i'), 7);
@@ -354,31 +357,30 @@ static void test_frames(void)
 
 static void test_many(void)
 {
-    /* Goal: 1,024 ranges at once, and 64 stretches of one. Method: ever longer ranges are given, none
-     * of which lies within one before it; every second name is another's. */
+    /* Goal: 1,024 ranges at once, and 64 stretches of one. Method: names are given one by one, from the last
+     * down; every second name is another's. */
     struct phx_range range;
     struct rig r;
     uint32_t i, given = 0;
     int err = 0;
 
     check(rig_init(&r, 1, 0) == 0, "init");
-    set_names(&r, 0, NAMES - 1, PHX__SELF, 1);
-    for (i = 0; err == 0 && i < 40 * NAMES; i++) { /* ever larger ones: none lies within a former one */
-        range.first = i % NAMES >= i / NAMES ? i % NAMES - i / NAMES : NAMES;
-        range.last = i % NAMES;
-        if (range.first < NAMES && (err = phx__node_handover_give(&r.h, range, 1, 1, r.now)) == 0)
-            given++;
+    set_names(&r, 0, WORLD - 1, PHX__SELF, 1);
+    for (i = WORLD; err == 0 && i-- > 0; given += err == 0) {
+        range.first = range.last = i;
+        err = phx__node_handover_give(&r.h, range, 1, 1, r.now);
     }
     ok(err == PHX_ELIMIT && given == 1024 && r.h.count == 1024, "%u at once", (unsigned)given);
-    set_names(&r, 3, 3, 1, 2);
-    phx__node_handover_names(&r.h, r.now);
-    ok(r.h.count == 1023, "the one that had just that name is over");
+    range.first = range.last = WORLD - 3;
+    set_names(&r, range.first, range.last, 1, 2);
+    phx__node_handover_names(&r.h, &range, r.now);
+    ok(r.h.count == 1023, "one that was taken is over");
     phx__node_handover_gone(&r.h, 1);
     ok(r.h.count == 0 && strcmp(r.said, "end:1023 ") == 0, "and all with their heir");
     rig_free(&r);
 
     check(rig_init(&r, 1, 0) == 0, "init");
-    for (i = 0; i < WORLD; i += 2)
+    for (i = 0; i < STRETCHED; i += 2)
         set_names(&r, i, i, 1, 1);
     rig_hand(&r, PHX__SELF, 1, 0, UINT64_MAX, 1, 101, 7);
     ok(r.owner[126] == PHX__SELF && r.owner[128] == 1, "64 stretches are taken from one HAND");
@@ -431,15 +433,24 @@ static int model_give(struct model *m, const struct rig *r, struct phx_range ran
             if (k != heir && model_handed(m, k, name))
                 return PHX_ESTATE;
     for (i = 0; i < m->count; i++)
-        if (m->at[i].heir == heir && model_has(m, i, range.first) && model_has(m, i, range.last))
+        if (model_has(m, i, range.first) && model_has(m, i, range.last))
             return 0;
+    for (i = m->count; i-- > 0;) { /* the later word on a name counts */
+        if (m->at[i].first >= range.first && m->at[i].last <= range.last)
+            model_drop(m, i);
+        else if (model_has(m, i, range.first))
+            m->at[i].last = range.first - 1;
+        else if (model_has(m, i, range.last))
+            m->at[i].first = range.last + 1;
+    }
+    for (i = m->count++; i > 0 && m->at[i - 1].first > range.first; i--)
+        m->at[i] = m->at[i - 1];
     m->at[i].first = range.first;
     m->at[i].last = range.last;
     m->at[i].heir = heir;
     m->at[i].epoch = r->epoch_max;
     m->at[i].at = r->now;
     m->at[i].wait = first_wait;
-    m->count++;
     return 0;
 }
 
@@ -554,7 +565,7 @@ static void random_step(struct rig *r, struct model *m, struct phx__rnd *rnd, ch
     case 5:
         i = phx__rnd_below(rnd, 3) == 0 ? node : PHX__SELF;
         set_names(r, range.first, range.last, i, r->epoch_max + (phx__rnd_below(rnd, 8) == 0));
-        phx__node_handover_names(&r->h, r->now);
+        phx__node_handover_names(&r->h, &range, r->now);
         model_names(m, r);
         break;
     case 6:

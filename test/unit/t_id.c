@@ -611,6 +611,38 @@ static void test_wire_random(void)
     ok(bad == 0 && taken > 10000, "%d of 200,000 accepted, each the same going out", taken);
 }
 
+static void test_ids_fit(void)
+{
+    /* Goal: indices at the end that are free again are given back, those in the middle are not. */
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem mem;
+    struct phx__ids ids;
+    struct phx_id id;
+    uint32_t i, index, bad = 0;
+    size_t full;
+
+    memset(&id, 0, sizeof id);
+    phx__mem_init(&mem, &alloc, 0);
+    phx__id_init(&ids, &mem, 10000);
+    for (i = 0; i < 2000; i++) {
+        memcpy(id.b, &i, sizeof i);
+        bad += phx__id_add(&ids, &id, &index) != 0 || index != i;
+    }
+    full = mem.used;
+    for (i = 10; i < 2000; i++)
+        if (i != 700)
+            phx__id_drop(&ids, i);
+    ok(bad == 0 && phx__id_fit(&ids) == 701 && ids.count == 11 && mem.used < full / 2, "701 are left");
+    i = 700;
+    memcpy(id.b, &i, sizeof i);
+    ok(phx__id_find(&ids, &id) == 700, "the last of them is where it was");
+    phx__id_drop(&ids, 700);
+    ok(phx__id_fit(&ids) == 10 && mem.used < full / 10, "then ten");
+    phx__id_free(&ids);
+    ok(test_heap_is_clean(&heap), "clean at the end");
+}
+
 int main(void)
 {
     test_ids_basic();
@@ -618,6 +650,7 @@ int main(void)
     test_ids_collision();
     test_ids_model();
     test_ids_failure();
+    test_ids_fit();
     test_parse();
     test_numeric();
     test_against_libc();

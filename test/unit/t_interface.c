@@ -276,7 +276,7 @@ static void test_outcomes(void)
 
 /* It has one listener and no peers. */
 static struct {
-    unsigned long calls, frees;
+    unsigned long calls, frees, resolves, dials;
 } host;
 
 static int host_listen(void *w, struct phx_address *at, int *handle)
@@ -298,6 +298,7 @@ static int host_dial(void *w, const struct phx_address *to, int *handle)
 {
     (void)w, (void)to;
     host.calls++;
+    host.dials++;
     *handle = 8;
     return 0;
 }
@@ -360,9 +361,14 @@ static int host_random(void *w, void *out, size_t size)
 
 static int host_resolve(void *w, const char *name, struct phx_address *out, int capacity)
 {
-    (void)w, (void)name, (void)out, (void)capacity;
+    (void)w, (void)capacity;
     host.calls++;
-    return PHX_ERESOLVE;
+    host.resolves++;
+    memset(out, 0, sizeof *out);
+    out->family = PHX_IPV4;
+    out->ip[0] = 127;
+    out->ip[3] = 1;
+    return strcmp(name, "hub.example") == 0 ? 1 : PHX_ERESOLVE;
 }
 
 static int host_fd(void *w)
@@ -421,6 +427,12 @@ static void test_host_world(void)
     phx_stats(p, &s);
     ok(s.dials > 2 && s.os_calls == host.calls, "%lu calls were made, %lu counted", host.calls,
        (unsigned long)s.os_calls);
+    check(host.resolves == 1 && phx_join(p, "tcp://hub.example:7002") == 0, "another hub");
+    host.dials = 0;
+    for (; i < 10000; i++)
+        phx_step(p, (uint64_t)i * 100 * MS, NULL, 0);
+    ok(host.dials > 20 && host.resolves == 2, "%lu dials, and the name is asked for in the call alone",
+       host.dials);
     phx_free(p);
     ok(host.frees == 1 && test_heap_is_clean(&heap), "phx_free frees it");
 }

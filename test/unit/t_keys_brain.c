@@ -440,6 +440,7 @@ static void test_lines(void)
         rig_free(&r);
     }
     check(rig_init(&r, 0, 0) == 0, "begun");
+    ok(r.k.lines.count == 64, "64 of them are remembered");
     ok(phx__node_keys_may_log_dial(&r.k, &peer, -1000, MINUTE) == 0
            && phx__node_keys_may_log_dial(&r.k, &peer, -1000, MINUTE) == -1
            && phx__node_keys_may_log_dial(&r.k, &peer, -1001, MINUTE) == -1,

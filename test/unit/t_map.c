@@ -21,6 +21,7 @@ static void test_basics(void)
     phx__map_del(&m, 0);
     ok(m.count == 0 && mem.used == 0, "an empty map costs nothing, deleting there is nothing");
     ok(phx__map_put(&m, 0, 7) == 0 && phx__map_get(&m, 0) == 7, "key 0");
+    ok(m.capacity == 16 && mem.used == 192, "16 slots at first");
     ok(phx__map_put(&m, UINT64_MAX, UINT32_MAX - 1) == 0, "largest key and value");
     ok(phx__map_get(&m, UINT64_MAX) == UINT32_MAX - 1 && m.count == 2, "found");
     ok(phx__map_put(&m, 0, 8) == 0 && phx__map_get(&m, 0) == 8 && m.count == 2, "replaced");
@@ -192,11 +193,75 @@ static void test_rnd(void)
     ok(counts[0] > 9600 && counts[0] < 10400, "fair for bounds that do not divide (%d)", counts[0]);
 }
 
+static void test_most(void)
+{
+    /* Goal: a map grows to 2^27 slots and no further. Method: one that says it has half as many, or so many,
+     * and is three quarters full; of its slots only the first are there, and a key is found whose place is
+     * among these. No memory is given, but it is seen whether any was asked for. */
+    struct test_heap heap = { .fail_from = 1 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    uint32_t slots[64 * 3];
+    struct phx__mem mem;
+    struct phx__map m;
+    uint64_t key = 0;
+    long calls[2];
+    int i;
+
+    memset(slots, 0xff, sizeof slots);
+    while ((phx__map_mix(key) & ((1u << 27) - 1)) >= 64)
+        key++;
+    phx__mem_init(&mem, &alloc, 0);
+    for (i = 0; i < 2; i++) {
+        m = (struct phx__map){ &mem, (void *)slots, 3u << (24 + i), 1u << (26 + i) };
+        check(phx__map_put(&m, key, 1) == PHX_ENOMEM && m.capacity == 1u << (26 + i), "it stays as it is");
+        calls[i] = heap.calls;
+    }
+    ok(calls[0] == 1, "room for 2^27 slots is asked for");
+    ok(calls[1] == 1, "and for no more");
+}
+
+static void test_fit(void)
+{
+    /* Goal: a map that holds less than three eighths of its slots gives half of them back, down to sixteen,
+     * and without memory for that stays. Method: 1,000 keys, and all but some are deleted. */
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem mem;
+    struct phx__map m;
+    uint32_t k, bad = 0;
+
+    phx__mem_init(&mem, &alloc, 0);
+    phx__map_init(&m, &mem);
+    for (k = 0; k < 1000; k++)
+        bad += phx__map_put(&m, k, k) != 0;
+    ok(bad == 0 && m.capacity == 2048, "1,000 keys");
+    for (k = 999; k >= 768; k--)
+        phx__map_del(&m, k);
+    phx__map_fit(&m);
+    ok(m.capacity == 2048, "768 of 2,048 are enough");
+    phx__map_del(&m, 767);
+    heap.fail_at = heap.calls + 1;
+    phx__map_fit(&m);
+    ok(m.capacity == 2048 && phx__map_get(&m, 5) == 5, "767 are not, but there is no memory for fewer slots");
+    phx__map_fit(&m);
+    ok(m.capacity == 1024, "with it there is");
+    for (k = 0; k < 767; k++)
+        bad += phx__map_get(&m, k) != k;
+    for (k = 1; k < 767; k++)
+        phx__map_del(&m, k);
+    phx__map_fit(&m);
+    ok(bad == 0 && m.capacity == 16 && phx__map_get(&m, 0) == 0 && mem.used == 192, "sixteen are the least");
+    phx__map_free(&m);
+    ok(test_heap_is_clean(&heap), "clean at the end");
+}
+
 int main(void)
 {
     test_basics();
     test_model();
     test_failure();
+    test_fit();
+    test_most();
     test_mix();
     test_rnd();
     return test_end();

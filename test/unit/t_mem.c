@@ -172,6 +172,9 @@ static void test_mail_leaves_room(void)
     size_t size, taken, refused = 0, short_of = 0;
     void *p, *base;
 
+    phx__mem_init(&m, &alloc, 149795); /* an eighth of it leaves 131,071 */
+    ok(phx__mem_has_room_for_mail(&m, 131071 - 128) && !phx__mem_has_room_for_mail(&m, 131072 - 128),
+       "128 bytes of head make a block large");
     phx__mem_init(&m, &alloc, limit);
     base = phx__mem_get(&m, 100000); /* so that what is left is no round number */
     for (size = 60000; size < limit; size += 997) {
@@ -191,7 +194,7 @@ static void test_mail_leaves_room(void)
 }
 
 /* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most and
- * PHX__MEM_SPARES of them; they are counted as large, and make room when there is no other. Method: each
+ * eight of them; they are counted as large, and make room when there is no other. Method: each
  * count after each step. */
 static void test_large(void)
 {
@@ -283,7 +286,7 @@ static void test_ring(void)
     uint32_t *ring = NULL, first = 0, capacity = 0, k, bad = 0;
 
     phx__mem_init(&m, &alloc, 0);
-    ok(phx__mem_grow_ring(&m, &ring, &first, 0, &capacity, 8, sizeof *ring) == 0 && capacity == 8,
+    ok(phx__mem_grow_ring(&m, &ring, &first, 0, &capacity, 1, sizeof *ring) == 0 && capacity == 8,
        "eight at first");
     for (k = 0; k < 8; k++)
         ring[(k + 5) % 8] = k;
@@ -295,13 +298,49 @@ static void test_ring(void)
     ok(bad == 0, "in order");
     ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, UINT32_MAX, sizeof *ring) == PHX_ENOMEM
            && capacity == 16, "too many are refused");
+    heap.fail_from = heap.calls + 1;
+    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, (1u << 29) - 8, sizeof *ring) == PHX_ENOMEM
+           && heap.calls == heap.fail_from, "2 GiB are asked for");
+    ok(phx__mem_grow_ring(&m, &ring, &first, 8, &capacity, (1u << 29) - 7, sizeof *ring) == PHX_ENOMEM
+           && heap.calls == heap.fail_from, "and not one item more");
+    heap.fail_from = 0;
     phx__mem_put(&m, ring, capacity * sizeof *ring);
     ok(test_heap_is_clean(&heap), "clean at the end");
+}
+
+/* Goal: eight large blocks are kept, and a ninth goes back. */
+static void test_spares(void)
+{
+    struct test_heap heap = { 0 };
+    struct phx_alloc alloc = { test_alloc, &heap };
+    struct phx__mem m;
+    void *p[9];
+    int i;
+
+    phx__mem_init(&m, &alloc, 0);
+    m.spare_most = (size_t)4 << 20;
+    for (i = 0; i < 9; i++)
+        p[i] = phx__mem_get_large(&m, 131072);
+    for (i = 0; i < 8; i++)
+        phx__mem_put_large(&m, p[i], 131072);
+    ok(m.spare_bytes == 8 * 131072 && heap.blocks == 9, "eight are kept");
+    phx__mem_put_large(&m, p[8], 131072);
+    ok(m.spare_bytes == 8 * 131072 && m.large == m.spare_bytes && heap.blocks == 8, "the ninth is not");
+    m.spare_most = 8 * 131072;
+    p[0] = phx__mem_get_large(&m, 262144);
+    phx__mem_put_large(&m, p[0], 262144);
+    ok(m.spare_bytes == 262144 && heap.blocks == 1, "a size for which there is no room replaces the others");
+    p[0] = phx__mem_get_large(&m, 9 * 131072);
+    phx__mem_put_large(&m, p[0], 9 * 131072);
+    ok(m.spare_bytes == 262144 && heap.blocks == 1, "one that is larger than all that is kept does not");
+    phx__mem_drop_spares(&m, UINT64_MAX);
+    ok(m.used == 0 && m.large == 0 && test_heap_is_clean(&heap), "all goes back");
 }
 
 int main(void)
 {
     test_large();
+    test_spares();
     test_fit();
     test_ring();
     test_counting();

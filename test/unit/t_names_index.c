@@ -258,6 +258,80 @@ static void test_patch_bound(void)
     free(c);
 }
 
+static void test_cost(void)
+{
+    /* Goal: what a build of the index costs is 16 a claim, and with 32,000 of them as much as it can be: who
+     * brings a frame is charged for it, and no honest node has more. */
+    enum { MOST = 32000 };
+    struct phx__claim *c = malloc((MOST + 1) * sizeof *c);
+    uint32_t i, cost[3];
+    struct rig r;
+
+    for (i = 0; i <= MOST; i++)
+        c[i] = (struct phx__claim){ 10 * i, 10 * i + 4, 1 };
+    rig_init(&r, 2, NULL);
+    for (i = 0; i < 3; i++) {
+        check(set(&r, 1, 0, NULL, 0) == 0 && owner(&r, 0) == PHX__NONE, "none");
+        check(set(&r, 1, 0, c, MOST - 1 + i) == 0 && owner(&r, 0) == 1, "claims");
+        cost[i] = r.names.index.cost;
+    }
+    ok(cost[0] == 511984 && cost[1] == 512000, "16 for each claim: %u, %u", cost[0], cost[1]);
+    ok(cost[2] == 512000, "but no more than for 32,000: %u", cost[2]);
+    ok(rig_free(&r), "freed");
+    free(c);
+}
+
+/* New claims of so many nodes, `each` of them: is the index patched for them, and not built anew? */
+static int is_patched(struct rig *r, uint32_t from, uint32_t nodes, uint32_t each)
+{
+    static struct phx__claim c[1000];
+    uint32_t node, i, bad = 0;
+
+    check(owner(r, 5) == 1, "up to date");
+    for (node = from; node < from + nodes; node++) {
+        for (i = 0; i < each; i++)
+            c[i] = (struct phx__claim){ node * 100000 + 10 * i, node * 100000 + 10 * i, 1 };
+        bad += set(r, node, 0, c, each) != 0;
+    }
+    check(owner(r, from * 100000) == from && bad == 0, "found");
+    return r->names.index.recent_count > 0;
+}
+
+static void test_patches(void)
+{
+    /* Goal: new claims of eight nodes, 256 in all and one for each 64 that are there already, patch the
+     * index; of more nodes, or more claims, it is built anew. */
+    struct phx__claim few = { 0, 9, 1 };
+    uint32_t most;
+    struct rig r;
+
+    rig_init(&r, 200, NULL);
+    check(set(&r, 1, 0, &few, 1) == 0, "one that is there");
+    ok(is_patched(&r, 10, 8, 1), "eight nodes");
+    ok(!is_patched(&r, 20, 9, 1), "nine are too many");
+    most = 256 + r.names.index.count / 64;
+    ok(!is_patched(&r, 30, 1, most + 1), "%u claims are too many", most + 1);
+    most = 256 + r.names.index.count / 64;
+    ok(is_patched(&r, 31, 1, most), "%u are not", most);
+    rig_free(&r);
+}
+
+static void test_room_of_epochs(void)
+{
+    /* Goal: an epoch in the upper half is not remembered, however near to it others are. */
+    struct phx__claim high = { 0, 9, UINT64_MAX / 2 };
+    struct rig r;
+
+    rig_init(&r, 3, NULL);
+    r.names.epoch_max = UINT64_MAX / 2 - 1;
+    check(set(&r, 1, 0, &high, 1) == 0, "the last of the lower half");
+    ok(r.names.epoch_max == UINT64_MAX / 2, "is remembered");
+    high.epoch++;
+    check(set(&r, 2, 0, &high, 1) == 0, "the first of the upper one");
+    ok(r.names.epoch_max == UINT64_MAX / 2, "is not");
+    rig_free(&r);
+}
+
 int main(void)
 {
     test_arrivals();
@@ -266,6 +340,9 @@ int main(void)
     test_pages();
     test_arrivals_beside_conflict();
     test_build_without_memory();
+    test_cost();
     test_patch_bound();
+    test_patches();
+    test_room_of_epochs();
     return test_end();
 }

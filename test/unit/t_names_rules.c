@@ -418,12 +418,131 @@ static void test_joined(void)
     ok(rig_free(&r), "memory comes back");
 }
 
+/* A node of so many claims, with gaps between them and the oldest last, fails. */
+static void dead_with(struct rig *r, uint32_t count)
+{
+    struct phx__claim c[40];
+    uint32_t i;
+
+    rig_init(r, 4, ranks);
+    for (i = 0; i < count; i++)
+        c[i] = (struct phx__claim){ 10 * i, 10 * i + 4, 100 - i };
+    check(set(r, 1, 0, c, count) == 0 && phx__names_dead(&r->names, 1, 1) == 0, "it failed");
+    phx__names_trim(&r->names, 1);
+}
+
+static void test_trim(void)
+{
+    /* Goal: of a failed node 32 claims are kept as they were, and a 33rd that stands for the rest; when it is
+     * back these are nothing. */
+    const struct phx__names_of *of;
+    struct rig r;
+
+    dead_with(&r, 33);
+    of = &r.names.of[1];
+    ok(of->count == 33 && !of->trimmed && of->at[32].last == 324, "33 claims stay as they are");
+    check(phx__names_dead(&r.names, 1, 0) == 0, "it is back");
+    ok(of->count == 33 && owner(&r, 324) == 1, "and so they are when it is back");
+    check(rig_free(&r), "freed");
+    dead_with(&r, 34);
+    of = &r.names.of[1];
+    ok(of->count == 33 && of->trimmed && of->at[31].first == 310 && of->at[31].last == 314,
+       "of 34 it is 32 ...");
+    ok(of->at[32].first == 320 && of->at[32].last == 334 && of->at[32].epoch == 68,
+       "... and the rest in one");
+    check(phx__names_dead(&r.names, 1, 0) == 0, "it is back");
+    ok(of->count == 0 && owner(&r, 0) == PHX__NONE, "without a card it has none of them");
+    ok(rig_free(&r), "memory comes back");
+}
+
+static void test_epoch(void)
+{
+    /* Goal: an epoch at which names are handed over is above all that are remembered, and above those of own
+     * claims there, also of such as are too high to be remembered. */
+    struct phx__claim high = { 10, 19, (uint64_t)1 << 63 };
+    struct rig r;
+
+    rig_init(&r, 4, ranks);
+    ok(phx__names_epoch(&r.names, 0, 99) == 0, "of nothing");
+    (void)phx__names_assume(&r.names, 30, 39);
+    ok(phx__names_epoch(&r.names, 0, 99) == 1 && phx__names_epoch(&r.names, 0, 9) == 1, "the highest so far");
+    check(set(&r, 1, 0, &high, 1) == 0 && phx__names_assume(&r.names, 10, 12) == 1, "over a claim so high");
+    ok(r.names.epoch_max == 1 && phx__names_epoch(&r.names, 12, 40) == high.epoch + 1
+           && phx__names_epoch(&r.names, 0, 10) == high.epoch + 1,
+       "that of the claim");
+    ok(phx__names_epoch(&r.names, 13, 40) == 1 && phx__names_epoch(&r.names, 0, 9) == 1, "only where it is");
+    ok(rig_free(&r), "memory comes back");
+}
+
+static void test_no_memory(void)
+{
+    /* Goal: a name that cannot be noted for want of memory is not taken, nor does a node come back that would
+     * take some of ours. Method: whichever allocation fails. */
+    struct phx__claim theirs = { 12, 14, 9 };
+    uint32_t failed = 0, wrong = 0;
+    char own[400];
+    struct rig r;
+    int k, err;
+
+    for (k = 1; k < 20; k++) {
+        rig_init(&r, 4, ranks);
+        r.heap.fail_at = r.heap.calls + k;
+        err = phx__names_assume(&r.names, 10, 19);
+        failed += err == PHX_ENOMEM;
+        wrong += err == PHX_ENOMEM ? phx__names_assume(&r.names, 10, 19) != 1 : err != 1;
+        r.heap.fail_at = 0;
+        check(set(&r, 1, 0, &theirs, 0) == 0, "a node");
+        check(phx__names_dead(&r.names, 1, 1) == 0 && set(&r, 1, 0, &theirs, 1) == 0, "failed, with a claim");
+        r.heap.fail_at = r.heap.calls + k;
+        err = phx__names_dead(&r.names, 1, 0);
+        failed += err == PHX_ENOMEM;
+        print_own(&r, own);
+        wrong += err == PHX_ENOMEM && strcmp(own, "10-19@1") != 0;
+        wrong += err == PHX_ENOMEM && phx__names_dead(&r.names, 1, 0) != 1;
+        print_own(&r, own);
+        wrong += strcmp(own, "10-11@1 15-19@1") != 0;
+        wrong += !rig_free(&r);
+    }
+    ok(failed >= 3 && wrong == 0, "%u failures, and all as it should be in the end (%u)", failed, wrong);
+}
+
+static void test_page_goes(void)
+{
+    /* Goal: names that are released page by page are gone, and come back; what meets many pages and finds no
+     * memory to join them changes nothing. Method: 2,000 claims that do not touch, from the last to the
+     * first, which are many pages; those in the middle one by one. */
+    uint32_t i, wrong = 0, pages;
+    struct rig r;
+
+    rig_init(&r, 4, ranks);
+    for (i = 2000; i-- > 0;)
+        wrong += phx__names_assume(&r.names, 10 * i, 10 * i) != 1;
+    pages = r.names.page_count;
+    r.heap.fail_from = r.heap.calls + 1;
+    ok(phx__names_assume(&r.names, 9000, 19000) == PHX_ENOMEM
+           && phx__names_release(&r.names, 9000, 19000) == PHX_ENOMEM && r.names.page_count == pages,
+       "%u pages are too many to join", pages);
+    r.heap.fail_from = 0;
+    for (i = 200; i < 1800; i++)
+        wrong += phx__names_release(&r.names, 10 * i, 10 * i) != 1;
+    ok(pages > 10 && r.names.page_count < pages / 2, "%u are left of them", r.names.page_count);
+    for (i = 0; i < 2000; i++)
+        wrong += owner(&r, 10 * i) != (i < 200 || i >= 1800 ? PHX__SELF : PHX__NONE);
+    for (i = 200; i < 1800; i++)
+        wrong += phx__names_assume(&r.names, 10 * i, 10 * i) != 1;
+    ok(wrong == 0 && own_count(&r) == 2000 && rig_free(&r), "all as it was");
+}
+
 int main(void)
 {
     test_joined();
     test_scripts();
     test_version();
     test_limit();
+    test_epoch();
+    test_no_memory();
+    test_page_goes();
+    test_trim();
     test_held();
     return test_end();
 }

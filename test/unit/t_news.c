@@ -237,10 +237,39 @@ static void test_between(void)
     known_end(&k);
 }
 
+static void test_control_most(void)
+{
+    /* Goal: a neighbour that reads nothing is given 4 MiB of control frames, and 32 bytes more for each node
+     * that is known; what comes then finds no room, so that its link is closed. Method: frames of 64 KiB. */
+    struct phx__writer w;
+    struct phx__link *l;
+    struct known k;
+    size_t start, size;
+    int err, n = 0;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    known_steps(&k, 10);
+    k.p->set.table = 32 * 2048; /* of 2,048 nodes */
+    size = 65536 - (l->out.control.bytes + l->out.news.bytes);
+    do {
+        if ((err = phx__link_out_control(&k.p->set, l, size, &w)) == 0) {
+            start = phx__wire_begin(&w, PHX__BEAT, 0, 0);
+            w.size += size - PHX__WIRE_HEADER;
+            phx__wire_end(&w, start);
+            err = phx__link_out_control_end(&k.p->set, l, &w);
+            size = 65536;
+        }
+    } while (err == 0 && ++n < 1000);
+    ok(err == PHX_ENOMEM && n == 64 + 1 + 1, "4 MiB, 64 KiB for the table, and one frame beyond: %d", n);
+    known_end(&k);
+}
+
 int main(void)
 {
     test_bounds();
     test_rate();
     test_between();
+    test_control_most();
     return test_end();
 }

@@ -266,6 +266,226 @@ static void test_transit_ends(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_transit_blocks(void)
+{
+    /* Goal: the blocks of what waits at a relay double from 8 KiB to four of the largest frames. Method:
+     * frames of 4,000 bytes for a target that takes none. */
+    static const uint32_t next[] = { 16384, 32768, 65536, 131072, 262144, 4 * 65792, 4 * 65792 };
+    struct phx__post_limits limits = default_limits();
+    const struct phx__block *last = NULL;
+    const struct phx__post_transit *t;
+    uint32_t size[7] = { 0 };
+    struct world *w;
+    size_t n = 0;
+    int i;
+
+    limits.window = limits.hold_bytes = 1u << 20;
+    w = world_new(1, &limits);
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    for (i = 1; i < 250 && n < 7; i++) {
+        check(send_size(&w->node[0], 3, 4000, (uint64_t)i, 0, 0) == 0, "sent");
+        carry(w, 0, 1);
+        t = &peer_of(w, 1, 2)->transit;
+        if (t->tail != last)
+            size[n++] = t->tail_size;
+        last = t->tail;
+    }
+    ok(n == 7 && memcmp(size, next, sizeof next) == 0, "the seventh has %u bytes", size[6]);
+    ok(settle(w) && no_errors(w) && world_free(w), "all is well");
+}
+
+/* Node 1 owes node 0 an ack, of so many frames and bytes that came just now: is it sent with data? */
+static int rides(uint32_t frames, uint32_t bytes)
+{
+    struct world *w = mistaken(10);
+    struct phx__post_owed *ack;
+    int sent;
+
+    all_see(w, 5, 0);
+    carry(w, 0, 1);
+    ack = &peer_of(w, 1, 0)->ack;
+    phx__ring_del(&ack->link);
+    ack->owed = 1;
+    ack->hurry = 0;
+    ack->frames = frames;
+    ack->bytes = bytes;
+    ack->last_at = w->now;
+    check(send_size(&w->node[1], 5, 10, 0, 0, 0) == 0, "data the other way");
+    pull(w, 1, 0, 1u << 20);
+    sent = !ack->owed;
+    check(world_free(w), "freed");
+    return sent;
+}
+
+static void test_rides(void)
+{
+    /* Goal: an ack of a millisecond goes with data if it is of 16 frames or 4 KiB, and else with the next. */
+    ok(!rides(15, 4095), "15 frames wait");
+    ok(rides(16, 4095), "16 do not");
+    ok(rides(1, 4096), "nor do 4,096 bytes");
+}
+
+static void test_post_times(void)
+{
+    /* Goal: what memory was missing for is tried again after 10 ms, what the target cannot take is asked for
+     * after 50 ms, a flow at rest gives back its block after 10 s; a name whose owner says that it is none is
+     * tried after 50 ms, then twice that, up to a second. */
+    static const uint32_t ms[] = { 50, 100, 200, 400, 800, 1000, 1000 };
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__post_peer *peer;
+    struct phx__box *b;
+    uint64_t since;
+    uint32_t i, bad = 0;
+
+    phx__post_sched_again(&n->post, 0);
+    ok(phx__timer_at(&n->timers, n->post.again_timer) == w->now + 10000, "10 ms");
+    all_see(w, 4, 1);
+    check(send_size(n, 4, 10, 1, 0, 0) == 0, "sent");
+    peer = peer_of(w, 0, 1);
+    ok(peer->out.window == 256u << 10 && phx__post_sched_find(&n->post, 99) == NULL, "a window");
+    turns(w, 10, 1000);
+    since = peer->idle_at;
+    ok(peer->out.tail != NULL && since > w->now + 9980000 && since <= w->now + 10000000, "at rest");
+    turns(w, (int)((since - w->now) / 1000), 1000);
+    ok(peer->out.tail != NULL && w->now + 1000 >= since, "it keeps its block");
+    turns(w, 3, 1000);
+    ok(peer->out.tail == NULL, "not after 10 s");
+    peer->ack.stuck = 1;
+    phx__post_sched_ack(&n->post, peer);
+    ok(peer->ack.gap && peer->ack.at == w->now + 50000, "50 ms");
+    peer->ack.stuck = 0;
+    see(w, 0, 3, 1);
+    check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
+    for (i = 0; i < 7; i++) {
+        while ((b = phx__post_store_find(&n->post.store, 3)) != NULL && b->state != PHX__BOX_REFUSED)
+            turns(w, 1, 1000);
+        bad += b == NULL || b->retry_us != ms[i] * 1000;
+        if (b != NULL)
+            turns(w, (int)ms[i] + 2, 1000);
+    }
+    ok(bad == 0, "50, 100 .. 1,000 ms");
+    ok(phx__post_store_cost(1000) == 1192, "a message costs 192 bytes more");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_small(void)
+{
+    /* Goal: a message of 4 KiB is copied behind its head, a larger one is not. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__flow_out *o;
+
+    all_see(w, 4, 1);
+    w->frozen = 1;
+    check(send_size(n, 4, 4096, 1, 0, 0) == 0 && send_size(n, 4, 4097, 2, 0, 0) == 0, "sent");
+    o = &peer_of(w, 0, 1)->out;
+    ok(o->count == 2 && phx__post_flow_at(o, 0)->body == NULL && phx__post_flow_at(o, 1)->body != NULL,
+       "4,096 and 4,097 bytes");
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && world_free(w), "all is well");
+}
+
+static void test_transit_waits(void)
+{
+    /* Goal: what is in transit waits for its target as long as there is a way, and 10 s without one. */
+    struct world *w = world_new(1, NULL);
+    struct phx__post *p = &w->node[1].post;
+    int i;
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    check(send_size(&w->node[0], 3, 10, 1, 0, 0) == 0, "sent");
+    carry(w, 0, 1);
+    for (i = 0; i < 5; i++) {
+        w->now += 10 * PHX__SECOND;
+        tick(&w->node[1]);
+    }
+    ok(p->transit.bytes > 0 && p->counters.dropped == 0, "50 s");
+    route(w, 1, 2, -1);
+    w->now += 10 * PHX__SECOND - 1;
+    tick(&w->node[1]);
+    ok(p->transit.bytes > 0, "no way any more");
+    w->now++;
+    tick(&w->node[1]);
+    ok(p->transit.bytes == 0 && p->counters.dropped == 1, "and it is dropped");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_no_random(void)
+{
+    /* Goal: without random bytes for the number of a flow nothing is sent, and later it is. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 1);
+    n->random_fails = 1;
+    ok(send_size(n, 3, 10, 1, 0, 0) == PHX_ENOMEM && n->post.pending.count == 0, "not sent");
+    n->random_fails = 0;
+    ok(send_size(n, 3, 10, 2, 0, 0) == 0 && settle(w) && w->token[2].result == 0 && w->got == 1, "sent");
+    ok(no_errors(w) && world_free(w), "no byte leaked");
+}
+
+static void test_reclaim_abandoned(void)
+{
+    /* Goal: a buffer that the application lent, and whose return it has not been told of yet, can be taken
+     * back, once; then it is not told of. Method: of three such it is the one in the middle. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[2];
+    const void *middle;
+    int from;
+
+    w->begins = 1;
+    all_see(w, 3, 2);
+    for (from = 0; from < NODES; from++) {
+        if (from == 2)
+            continue;
+        w->begun_count = 0; /* one of two gets a buffer */
+        check(send_size(&w->node[from], 3, 200000, 0, 0, 0) == 0, "sent");
+        pull(w, from, 2, PHX__FRAGMENT);
+        wire_deliver(w, from, 2);
+        phx__post_box_failed(&n->post, as_seen(2, from));
+    }
+    middle = w->begun->next->data;
+    ok(phx__post_recv_reclaim(&n->post, middle, NULL) == 1, "it is given back");
+    check(begun_ends(n, middle, 200000), "and ours");
+    ok(phx__post_recv_reclaim(&n->post, middle, NULL) == 0, "once");
+    (void)phx__post_run(&n->post);
+    ok(w->abandoned == 2 && n->post.recv.abandoned == NULL, "the others are told of");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_idle_old(void)
+{
+    /* Goal: of more than 4,096 mailboxes that nothing is under way in the oldest goes when it was not used
+     * for 10 s. Method: it is said that there are that many others. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint32_t said = 4096;
+    int name;
+
+    for (name = 3; name < 6; name++)
+        all_see(w, name, 1);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0 && settle(w) && n->post.boxes.idle_count == 1, "one is idle");
+    n->post.boxes.idle_count = said;
+    w->now = phx__post_store_find(&n->post.store, 3)->idle_since + 10 * PHX__SECOND - 1;
+    check(send_size(n, 4, 10, 0, 0, 0) == 0, "another");
+    carry(w, 0, 1);
+    (void)phx__post_run(&w->node[1].post);
+    phx__post_sched_ack(&w->node[1].post, peer_of(w, 1, 0));
+    ok(phx__post_store_find(&n->post.store, 3) != NULL && n->post.boxes.idle_count == said + 1,
+       "a microsecond less");
+    w->now++;
+    check(send_size(n, 5, 10, 0, 0, 0) == 0, "and another");
+    carry(w, 0, 1);
+    (void)phx__post_run(&w->node[1].post);
+    phx__post_sched_ack(&w->node[1].post, peer_of(w, 1, 0));
+    ok(phx__post_store_find(&n->post.store, 3) == NULL && n->post.boxes.idle_count == said + 1, "10 s");
+    n->post.boxes.idle_count -= said - 1;
+    ok(no_errors(w) && world_free(w), "no byte leaked");
+}
+
 int main(void)
 {
     test_ack_again();
@@ -280,5 +500,13 @@ int main(void)
     test_version();
     test_two_absent();
     test_transit_ends();
+    test_transit_blocks();
+    test_rides();
+    test_post_times();
+    test_small();
+    test_transit_waits();
+    test_no_random();
+    test_reclaim_abandoned();
+    test_idle_old();
     return test_end();
 }

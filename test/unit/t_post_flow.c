@@ -283,9 +283,16 @@ static void test_early(void)
     check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
     (void)phx__post_run(p);
     ok(p->counters.messages_in > 50 && p->counters.messages_in < 66 && p->recv.early.size == 0, "and taken");
+    memset(&id, 0xec, sizeof id);
+    inject_as(w, id, 7, 0, F | L, 10, 10);
+    w->now += 10 * PHX__SECOND;
+    check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
+    i = (int)p->counters.messages_in;
+    (void)phx__post_run(p);
+    ok((int)p->counters.messages_in == i + 1, "10 s later");
     memset(&id, 0xef, sizeof id);
     inject_as(w, id, 7, 0, F | L, 10, 10);
-    w->now += 11 * PHX__SECOND;
+    w->now += 10 * PHX__SECOND + 1;
     check(phx__id_add(&w->node[0].ids, &id, &node) == 0, "known");
     i = (int)p->counters.messages_in;
     (void)phx__post_run(p);
@@ -329,6 +336,79 @@ static void inject_as(struct world *w, struct phx_id source, uint64_t epoch, uin
     check(phx__wire_parse(raw, wr.size + size, &f, &used) == 1, "parses");
     check(phx__post_recv_data(&w->node[0].post, raw, used, &f) == 0,
           "no reason to close the link");
+}
+
+static void test_tails(void)
+{
+    /* Goal: the blocks that small messages are copied into double from 4 KiB to 64 KiB, and stay there.
+     * Method: messages of 2,000 bytes that nobody takes. */
+    struct phx__post_limits limits = default_limits();
+    static const uint32_t next[] = { 8192, 16384, 32768, 65536, 65536, 65536 };
+    struct phx__block *last = NULL;
+    struct phx__flow_out *o;
+    uint32_t size[6] = { 0 };
+    struct world *w;
+    size_t i, n = 0;
+
+    limits.window = limits.hold_bytes = 1u << 20;
+    w = world_new(1, &limits);
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    for (i = 0; i < 200 && n < 6; i++) {
+        check(send_size(&w->node[0], 3, 2000, (uint64_t)(1 + i), 0, 0) == 0, "sent");
+        o = &peer_of(w, 0, 1)->out;
+        if (o->tail != last)
+            size[n++] = o->tail_size;
+        last = o->tail;
+    }
+    ok(n == 6 && memcmp(size, next, sizeof size) == 0, "the last of six: %u bytes", size[5]);
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && world_free(w), "all is well");
+}
+
+static void test_rewinds(void)
+{
+    /* Goal: a loss halves the congestion window down to two fragments, or to the window where that is less.
+     * One rewind answers all gaps that are told of in 10 ms, or in a round trip of up to a second. */
+    static const uint64_t smoothed[] = { 0, 9999, 10000, 10001, 999999, 1000000, 1000001 };
+    static const uint64_t rests[] = { 10000, 10000, 10000, 10001, 999999, 1000000, 1000000 };
+    struct world *w = world_new(1, NULL);
+    struct phx__flow_out *o;
+    struct phx__ack a;
+    unsigned i, bad = 0;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    for (i = 0; i < 3; i++)
+        check(send_size(&w->node[0], 3, 10, 1 + i, 0, 0) == 0, "sent");
+    pull(w, 0, 1, 1u << 20);
+    o = &peer_of(w, 0, 1)->out;
+    a = (struct phx__ack){ .source = id_of(1), .target = id_of(0), .epoch = o->epoch, .window = 65536 };
+    for (i = 0; i < 4; i++) { /* at 0, 9,999, 10,000 and 19,999 us */
+        w->now += i == 0 ? 0 : i == 2 ? 1 : 9999;
+        phx__post_recv_ack(&w->node[0].post, &a, 1);
+        bad += o->sent != (i % 2 == 0 ? 0 : 3);
+        pull(w, 0, 1, 1u << 20);
+    }
+    ok(bad == 0 && w->wire[0][1].count == 9, "of gaps within 10 ms the first is answered");
+    for (i = 0; i < sizeof smoothed / sizeof *smoothed; i++) {
+        o->rtt.smoothed = smoothed[i];
+        phx__post_flow_lost(o, w->now);
+        bad += o->path.rewind_from != w->now + rests[i];
+    }
+    ok(bad == 0, "the wait is a round trip, 10 ms at least and 1 s at most");
+    o->own = 1u << 20;
+    o->allowed = 2 * (2 * 65536 + 1);
+    phx__post_flow_lost(o, w->now);
+    ok(o->allowed == 2 * 65536 + 1, "half of it");
+    phx__post_flow_lost(o, w->now);
+    phx__post_flow_lost(o, w->now);
+    ok(o->allowed == 2 * 65536, "two fragments at least: %zu", o->allowed);
+    o->own = 65536;
+    phx__post_flow_lost(o, w->now);
+    ok(o->allowed == 65536, "a window of one is one");
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && world_free(w), "all is well");
 }
 
 static void test_hostile(void)
@@ -505,6 +585,8 @@ int main(void)
     test_backstop();
     test_queueing();
     test_early();
+    test_tails();
+    test_rewinds();
     test_hostile();
     test_forged();
     test_forgotten();

@@ -209,7 +209,8 @@ static void test_late_window(void)
     w->frozen = 1;
     check(send_size(n, 3, 200000, 1, 0, 0) == 0, "sent");
     pull(w, 0, 1, 1u << 20);
-    ok(peer_of(w, 0, 1)->out.sent == 1, "a window that nobody announced is 64 KiB");
+    ok(peer_of(w, 0, 1)->out.sent == 1 && peer_of(w, 0, 1)->out.window == 65536,
+       "a window that nobody announced is 64 KiB");
     phx__post_sched_window(&n->post, as_seen(0, 1), 256u << 10);
     pull(w, 0, 1, 1u << 20);
     ok(peer_of(w, 0, 1)->out.sent == 4, "the rest leaves when it is announced");

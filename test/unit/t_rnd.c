@@ -24,6 +24,8 @@ static void test_numbers(void)
     ok(r.s[0] == UINT64_C(0x63cbe1e459320dd7) && r.s[1] == UINT64_C(0x6e789e6aa1b965f4), "two seeds");
     phx__rnd_seed(&other, 9, 7);
     ok(other.s[0] != r.s[0] && other.s[1] != r.s[1], "the other way round they are other ones");
+    phx__rnd_seed(&r, UINT64_C(0x61c8864680b583eb), UINT64_C(0x61c8864680b583eb));
+    ok(r.s[0] == 1 && r.s[1] == 0, "two seeds that SplitMix64 makes zeroes of are not the state that stays");
 }
 
 static void test_below(void)

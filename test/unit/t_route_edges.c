@@ -185,8 +185,14 @@ static void test_self(void)
     check(tell_as(1, 0, 1, 3, 2 + leap + 1, 0) == 0 && own->incarnation == 2, "a leap that nobody believes");
     ok(r->rise.to == 0, "is not followed");
     check(tell_as(1, 0, 1, 3, 2 + leap, 0) == 0, "one that they believe");
-    ok(own->incarnation > 2 && r->rise.to == 2 + leap + 1, "is: up to %u in 2^16",
-       (unsigned)(own->incarnation >> 16));
+    ok(own->incarnation == 2 + leap - 65536 && r->rise.to == 2 + leap + 1,
+       "is, but for 2^16: up to %u in 2^16", (unsigned)(own->incarnation >> 16));
+    wait(30 * PHX__SECOND - 1);
+    (void)phx__route_chores(r, world.now);
+    ok(own->incarnation == 2 + leap - 65536, "for 30 s");
+    wait(1);
+    (void)phx__route_chores(r, world.now);
+    ok(own->incarnation == 2 + leap + 1, "and then all the way");
     end();
 }
 
@@ -562,6 +568,87 @@ static void test_grown(void)
     end();
 }
 
+static void test_nothing(void)
+{
+    /* Goal: what changes nothing is not taken: the end of an unknown node, a beat of one that is no
+     * neighbour, more nodes or neighbours than there may be, a life from which there is no later one. */
+    struct phx__beat b = { .digest = 1 };
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    const uint64_t last = UINT64_C(0x7fffffffffffffff);
+    uint32_t known;
+
+    begin();
+    up(1);
+    known = r->known;
+    ok(tell_as(1, 7, 2, PHX__UNREACHABLE, 1, 0) == 0 && r->known == known,
+       "the end of an unknown node is none");
+    phx__route_beat(r, node_of(8), &b, 0, world.now);
+    hear();
+    ok(said[NOTE_SUMMARY] == 0 && phx__route_nbr(r, node_of(8)) == NULL, "a stranger's beat is no news");
+    h->ids.limit = h->ids.count;
+    ok(tell_as(1, 9, 2, 1, 1, 1) == PHX_ELIMIT && r->known == known, "there may be no more nodes");
+    r->nbr_count = PHX__TABLE_FAR;
+    ok(phx__route_up(r, node_of(8), &hello, world.now) == PHX_ELIMIT, "nor more than 65,535 neighbours");
+    r->nbr_count = 1;
+    end();
+    world_begin(&world, WORLD_MAX, 1);
+    h = &world.host[0];
+    r = &h->route;
+    check(host_start(&world, 0, last - 1) == 0, "a last life but one");
+    up(1);
+    check(tell_as(1, 0, 3, 2, last, 0) == 0, "told of the last");
+    ok(phx__route_dest(r, PHX__SELF)->incarnation == last - 1 && r->rise.to == 0, "it is not gone to");
+    end();
+}
+
+static uint32_t named, unnamed; /* beats that say that the neighbourhood shrank */
+
+static void count_beat(phx *ctx, uint32_t nbr, int flags)
+{
+    struct phx__beat b;
+
+    (void)ctx, (void)flags;
+    phx__route_fill_beat(r, nbr, &b);
+    named += b.lost != 0;
+    unnamed += b.lost == 0;
+}
+
+/* So many neighbours are lost at once, and one is left, which had heard of them. */
+static void lose(uint32_t count)
+{
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    uint32_t i, node;
+
+    begin();
+    r->ops.beat = count_beat;
+    for (i = 0; i < count; i++) {
+        struct phx_id id;
+
+        host_id(&id, 3); /* to the world they are one, which has no link */
+        id.b[1] = (uint8_t)i;
+        id.b[2] = (uint8_t)(1 + i / 256);
+        check(phx__id_add(&h->ids, &id, &node) == 0 && phx__route_up(r, node, &hello, world.now) == 0, "up");
+    }
+    up(1);
+    wait(PHX__SECOND);
+    host_flush(h);
+    count_beat((phx *)h, node_of(1), 0);
+    named = unnamed = 0;
+    while (r->nbr_count > 1)
+        phx__route_down(r, r->nbrs[r->nbrs[0].node == node_of(1)].node, world.now);
+    host_flush(h);
+    end();
+}
+
+static void test_named(void)
+{
+    /* Goal: up to 256 neighbours that are lost at once are named, in a beat each; of more one beat tells. */
+    lose(256);
+    ok(named == 256 && unnamed == 0, "256 are named: %u and %u", named, unnamed);
+    lose(257);
+    ok(named == 0 && unnamed == 1, "257 are not: %u and %u", named, unnamed);
+}
+
 static void test_record(void)
 {
     /* Goal: a record of a request that takes another's place has nothing of it. */
@@ -579,6 +666,111 @@ static void test_record(void)
     a = phx__route_table_ask(&r->table, node_of(1));
     ok(a != NULL && a->asks == 0 && a->passed_at == 0 && a->passed_seq == 0, "a new one");
     ok(a->at == UINT64_MAX, "that asks for nothing");
+    end();
+}
+
+static size_t room_now;
+static uint32_t with_card, without;
+
+static size_t say_room(phx *ctx, uint32_t nbr)
+{
+    (void)ctx, (void)nbr;
+    return room_now;
+}
+
+static void count_cards(phx *ctx, uint32_t nbr, const struct phx__entry *e, uint32_t count)
+{
+    (void)ctx, (void)nbr;
+    for (; count-- > 0; e++) {
+        with_card += e->card != NULL && e->id.b[0] == 5;
+        without += e->card == NULL && e->id.b[0] == 5;
+    }
+}
+
+/* Node 5 is heard of, with a card of so many bytes; or it was known, has another card, and is lost. What is
+ * said where there is so much room: 1 with its card, 0 without, -1 nothing. */
+static int said_in(size_t room, uint32_t size, int lost)
+{
+    static uint8_t bytes[300000];
+    struct phx__entry e = { .incarnation = 1, .seq = 2, .hops = 1, .card_version = 2, .card = bytes };
+
+    begin();
+    r->ops.room = say_room;
+    r->ops.update = count_cards;
+    room_now = SIZE_MAX;
+    up(1);
+    up(2);
+    if (lost)
+        tell(1, 5, 2, 1);
+    host_flush(h);
+    wait(PHX__SECOND);
+    host_id(&e.id, 5);
+    e.card_size = size;
+    with_card = without = 0;
+    check(phx__route_entry(r, node_of(1), &e, world.now) == 0, "another card");
+    if (lost)
+        check(tell_as(1, 5, 2, PHX__UNREACHABLE, 1, 0) == 0, "and it is lost");
+    room_now = room;
+    host_flush(h);
+    wait(10 * PHX__MS);
+    end();
+    return with_card > 0 ? 1 : without > 0 ? 0 : -1;
+}
+
+static void test_rooms(void)
+{
+    /* Goal: a card waits where there is not room for it, unless there are 256 KiB. A loss waits for no room,
+     * and takes a card of 4 KiB along, or one for which there is room. */
+    const size_t card = 1000 + PHX__ENTRY_SIZE;
+
+    ok(said_in(card, 1000, 0) == 1 && said_in(card - 1, 1000, 0) == -1, "a byte less, and it waits");
+    ok(said_in(262144, 300000, 0) == 1 && said_in(262143, 300000, 0) == -1, "256 KiB are enough for any");
+    ok(said_in(0, 4096, 1) == 1 && said_in(0, 4097, 1) == 0, "a loss takes 4 KiB along");
+    ok(said_in(5000, 5000, 1) == 1 && said_in(4999, 5000, 1) == 0, "or what there is room for");
+}
+
+static void test_delegate(void)
+{
+    /* Goal: with 16 nodes known the neighbour that leads to most is the delegate, with 15 there is none. */
+    uint32_t v;
+
+    begin();
+    up(1);
+    for (v = 2; v < 15; v++)
+        tell(1, v, 2, 1);
+    host_flush(h);
+    ok(r->known == 15 && r->delegate == PHX__NONE, "15");
+    wait(PHX__SECOND);
+    tell(1, 15, 2, 1);
+    host_flush(h);
+    ok(r->known == 16 && r->delegate == node_of(1), "16");
+    end();
+}
+
+static void test_passed(void)
+{
+    /* Goal: a request of others is passed on again only after 150 ms. */
+    struct phx__request q = { .incarnation = 1, .seq = 9 };
+
+    begin();
+    up(1);
+    up(2);
+    tell(1, 3, 2, 1);
+    host_flush(h);
+    wait(PHX__SECOND);
+    hear();
+    host_id(&q.id, 3);
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    check(said[NOTE_REQUEST] == 1, "passed on");
+    world.now += 150 * PHX__MS - 1;
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    ok(said[NOTE_REQUEST] == 0, "not before");
+    world.now++;
+    phx__route_request(r, node_of(2), &q, 5, world.now);
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "again");
     end();
 }
 
@@ -601,6 +793,11 @@ int main(void)
     test_runs();
     test_one_run();
     test_grown();
+    test_nothing();
+    test_named();
     test_record();
+    test_rooms();
+    test_delegate();
+    test_passed();
     return test_end();
 }

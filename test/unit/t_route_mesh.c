@@ -254,6 +254,44 @@ static void test_clique(void)
     ok(world_free(w), "freed");
 }
 
+static void test_memory_deaths(void)
+{
+    /* Goal: the same where neighbours are lost, return and are linked anew. Method: a full mesh of six, in
+     * which one dies and comes back while the first host gets another link with a second one and two others
+     * lose theirs; its n-th allocation from there on fails, for every n. */
+    static uint8_t want[WORLD_MAX][WORLD_MAX];
+    struct world *w = &world;
+    uint32_t a, b, wrong = 0, refused = 0;
+    int i, s, failed = 1;
+    long k;
+
+    for (a = 0; a < 6; a++)
+        for (b = 0; b < a; b++)
+            want[a][b] = a != 2 || b != 1;
+    for (k = 1; failed && k < 1000; k++) {
+        (void)mesh_clique(w, 6);
+        check(world_settle(w, 20, RIGHT_ALL) >= 0, "a mesh");
+        world_beats(w);
+        world_run(w, 2 * PHX__SECOND);
+        w->host[0].heap.fail_at = w->host[0].heap.calls + k;
+        host_stop(w, 5);
+        world_link(w, 0, 3); /* in place of the old one */
+        world_cut(w, 1, 2);
+        world_run(w, 50 * PHX__MS);
+        check(host_start(w, 5, 2) == 0, "it is back");
+        for (i = 0; i < 40; i++) {
+            mesh_redial(w, (const uint8_t(*)[WORLD_MAX])want);
+            world_run(w, 50 * PHX__MS);
+        }
+        s = world_settle(w, 200, RIGHT_ALL);
+        failed = w->host[0].heap.calls >= w->host[0].heap.fail_at;
+        refused += (uint32_t)failed;
+        wrong += !check(s >= 0 && world_is_sound(w), "allocation %ld fails", k);
+        wrong += !check(world_free(w), "allocation %ld: freed", k);
+    }
+    ok(wrong == 0 && refused > 10, "%u single allocations refused after deaths, all repaired", refused);
+}
+
 /* How many entries the survivors tell when the last `dead` of a full mesh die at one moment. Together: all
  * survivors learn of all of it at once; else of one loss and one note at a time, in any order, and flush in
  * between. */
@@ -375,6 +413,7 @@ int main(void)
     test_lost_update();
     test_memory();
     test_clique();
+    test_memory_deaths();
     test_deaths();
     test_named_again();
     test_lives();

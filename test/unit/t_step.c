@@ -9,7 +9,7 @@
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
 #else
-#include "node/state.h"
+#include "node/base.h"
 #endif
 
 #define SECOND ((uint64_t)1000000)
@@ -29,9 +29,10 @@ struct side {
     phx *p;
     struct phx_os os;
     uint64_t random;
-    long accepts, reads, asked_most; /* reads: ends that bytes were taken from */
-    size_t sent, received;
-    long messages;
+    long accepts, reads, waits, asked_most; /* reads: ends that bytes were taken from */
+    size_t sent, received, asked;           /* asked: the most bytes of one read */
+    long messages, all;                     /* messages: of MESSAGE bytes */
+    int emfile;                             /* so many calls have no descriptor */
 };
 
 static struct end ends[ENDS];
@@ -88,6 +89,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
     int i = next_waiting();
 
     (void)listener, (void)from;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     if (i == ENDS)
         return PHX_EAGAIN;
     ((struct side *)w)->accepts++;
@@ -99,6 +104,10 @@ static int world_accept(void *w, int listener, int *handle, struct phx_address *
 static int world_dial(void *w, const struct phx_address *to, int *handle)
 {
     (void)to;
+    if (((struct side *)w)->emfile > 0) {
+        ((struct side *)w)->emfile--;
+        return PHX_EMFILE;
+    }
     *handle = connect_from((int)((struct side *)w - sides));
     return *handle < 0 ? *handle : 0;
 }
@@ -147,6 +156,7 @@ static long world_recv(void *w, int handle, void *data, size_t size)
     struct end *e = &ends[handle];
     size_t n = e->size - e->taken < size ? e->size - e->taken : size;
 
+    ((struct side *)w)->asked = PHX__MAX(((struct side *)w)->asked, size);
     if (n == 0)
         return e->peer < 0 ? 0 : PHX_EAGAIN;
     memcpy(data, e->data + e->taken, n);
@@ -181,6 +191,7 @@ static int world_wait(void *w, struct phx_ready *out, int capacity)
     int i, n = 0;
 
     s->asked_most = capacity > s->asked_most ? capacity : s->asked_most;
+    s->waits++;
     for (i = 0; i < ENDS && n < capacity; i++) {
         const struct end *e = &ends[i];
         int events = e->listener ? (next_waiting() < ENDS ? PHX_READ : 0)
@@ -240,7 +251,10 @@ static void saw_message(phx *p, const struct phx_message *m, void *user)
 {
     (void)p;
     ((struct side *)user)->messages += m->size == MESSAGE;
+    ((struct side *)user)->all++;
 }
+
+static uint32_t step_bytes; /* of the next nodes; 0: as they are */
 
 static void begin_side(int i)
 {
@@ -256,6 +270,7 @@ static void begin_side(int i)
     c.user = s;
     c.on_message = saw_message;
     c.same_host = 0;
+    c.step_bytes = step_bytes > 0 ? step_bytes : c.step_bytes;
     check(phx_new(&s->p, &c, now) == 0, "a node begins");
 }
 
@@ -288,7 +303,7 @@ static void end_all(void)
 static int step(int i)
 {
     sides[i].accepts = sides[i].reads = 0;
-    sides[i].sent = sides[i].received = 0;
+    sides[i].sent = sides[i].received = sides[i].asked = 0;
     return phx_step(sides[i].p, now, NULL, 0);
 }
 
@@ -448,6 +463,256 @@ static void test_news(void)
     end_all();
 }
 
+/* The head of a frame of `size` bytes: is it waited for what a stranger says? */
+static int is_waited_for(uint32_t size)
+{
+    static uint8_t bytes[4096];
+    struct phx__writer w;
+    size_t start;
+    int own = connect_from(2), waits;
+
+    phx__buf_writer_init(&w, bytes, sizeof bytes);
+    start = phx__wire_begin(&w, PHX__PAD, 0, 0);
+    w.size = size;
+    phx__wire_end(&w, start);
+    check(!w.bad && w.size == size, "a frame");
+    rest();
+    end_put(&ends[ends[own].peer], bytes, PHX__WIRE_HEADER);
+    rest();
+    waits = ends[own].peer >= 0;
+    return waits;
+}
+
+static void test_strangers(void)
+{
+    static unsigned char noise[10000];
+    int own, at;
+
+    begin_hub();
+    ok(is_waited_for(2048), "a stranger may say 2,048 bytes at once");
+    ok(!is_waited_for(2049), "and not one more");
+    own = connect_from(2);
+    rest();
+    at = ends[own].peer;
+    end_put(&ends[at], noise, sizeof noise);
+    step(0);
+    ok(sides[0].asked == 2048, "so many are read at once: %zu", sides[0].asked);
+    end_all();
+}
+
+/* Goal: which link will be ready next is guessed 16 times in a row, and then the world is asked again.
+ * Method: there is a message in each step, at one time. */
+static void test_predictions(void)
+{
+    long waits[5], all;
+    int i;
+
+    begin_hub();
+    join_hub();
+    rest();
+    for (i = 0; i < 20; i++, rest())
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+    rest();
+    all = sides[0].all;
+    for (i = 0; i < 5 * 17; i++) {
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+        step(1);
+        if (i % 17 == 0)
+            sides[0].waits = 0;
+        step(0);
+        waits[i / 17] = sides[0].waits;
+    }
+    ok(sides[0].all - all == 5 * 17, "each step has its message: %ld", sides[0].all - all);
+    ok(waits[1] == 1 && waits[2] == 1 && waits[3] == 1 && waits[4] == 1, "of 17 steps one asks for it");
+    for (i = 0; i < 20 && sides[0].p->links.predicted != 4; i++) {
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0 && step(1) == 0, "sent");
+        step(0); /* which asked in the end */
+    }
+    sides[0].waits = 0;
+    for (i = 0; i < 2; i++) {
+        now += i == 0 ? 5000 : 1;
+        check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+        step(1);
+        step(0);
+        waits[i] = sides[0].waits;
+    }
+    ok(waits[0] == 0 && waits[1] == 1, "5 ms after it was asked it is asked again");
+    end_all();
+}
+
+/* Goal: the clock is read after 1, 4, 16, 64, 256 and 1,024 callbacks, if they take no time, and then again
+ * after as many. */
+static void test_calls(void)
+{
+    static const uint32_t most[] = { 1, 4, 16, 64, 256, 1024, 1024 };
+    uint32_t i, bad = 0;
+    phx *p;
+
+    begin_hub();
+    rest();
+    p = sides[0].p;
+    p->step.timed = 0;
+    p->step.granted = 0;
+    for (i = 0; i < 7; i++)
+        bad += phx__node_calls(p, PHX__SHARE_LOCAL) != most[i];
+    ok(bad == 0, "1,024 at most");
+    end_all();
+}
+
+static void test_step_bytes(void)
+{
+    static unsigned char data[MESSAGE];
+    size_t most = 0;
+    int i;
+
+    step_bytes = 80 * KIB;
+    begin_hub();
+    join_hub();
+    rest();
+    check(phx_send(sides[1].p, 1, 0, 0, data, sizeof data) == 0, "a message of 3 MiB");
+    for (i = 0; i < 1000 && sides[0].messages == 0; i++) {
+        step(1);
+        step(0);
+        most = PHX__MAX(most, sides[0].received);
+    }
+    ok(sides[0].messages == 1 && most > 64 * KIB && most <= 80 * KIB, "with step_bytes of 80 KiB: %zu", most);
+    end_all();
+    step_bytes = 0;
+}
+
+/* Goal: what phx_stats says is what the rooms have counted, each in its place. */
+static void test_stats(void)
+{
+    struct phx_stats s;
+    phx *p;
+
+    begin_hub();
+    rest();
+    p = sides[0].p;
+    p->post.counters.relayed_frames = 101;
+    p->post.counters.relayed_bytes = 102;
+    p->post.counters.retransmitted = 103;
+    p->post.counters.duplicates = 104;
+    p->post.counters.dropped = 105;
+    p->post.counters.messages_in = 106;
+    p->post.counters.messages_out = 107;
+    p->post.counters.frames_out = 108;
+    p->route.counters.updates_out = 109;
+    p->route.counters.entries_out = 110;
+    p->route.counters.requests_out = 111;
+    p->detect.saved = 112;
+    p->detect.saved_insurance = 113;
+    p->set.bytes_in = 114;
+    p->set.bytes_out = 115;
+    p->set.frames_in = 116;
+    p->set.frames_out = 117;
+    check(phx_stats(p, &s) == 0, "statistics");
+    ok(s.relayed_frames == 101 && s.relayed_bytes == 102 && s.retransmitted_frames == 103
+           && s.duplicate_frames == 104 && s.dropped_frames == 105 && s.messages_in == 106
+           && s.messages_out == 107 && s.frames_out == 108 + 117, "of messages, promise 112");
+    ok(s.updates_out == 109 && s.entries_out == 110 && s.requests_out == 111 && s.beats_saved == 112
+           && s.insurance_saved == 113, "of routes and of heartbeats");
+    ok(s.bytes_in == 114 && s.bytes_out == 115 && s.frames_in == 116, "of links");
+    ok(s.mem_bytes == p->mem.used && s.mem_peak == p->mem.peak && s.looks == p->mem.looks && s.nodes == 1
+           && s.reachable == 1 && s.links == 0 && s.digest == p->route.digest, "and what there is");
+    end_all();
+}
+
+/* Goal: phx_fds says how many descriptors there are, whatever there is room for, and fills no more. */
+static void test_fds(void)
+{
+    struct pollfd fds[12];
+    int i, k, count, bad = 0;
+
+    begin_hub();
+    for (i = 0; i < 9; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    rest();
+    count = phx_fds(sides[0].p, NULL, 0);
+    ok(count == 10, "a listener and nine links are %d", count);
+    for (i = 0; i <= 12; i++) {
+        for (k = 0; k < 12; k++)
+            fds[k].fd = -7;
+        bad += phx_fds(sides[0].p, fds, i) != count;
+        for (k = 0; k < 12; k++)
+            bad += (fds[k].fd == -7) != (k >= i || k >= count);
+    }
+    ok(bad == 0, "with room for any number of them, promise 118");
+    ok(phx_fds(sides[0].p, fds, -1) == count, "or for less than none");
+    end_all();
+}
+
+static uint32_t strangers(void)
+{
+    return sides[0].p->links.unauthenticated;
+}
+
+static void test_descriptors(void)
+{
+    /* Goal: where descriptors run out a listener rests for 500 ms, and then takes as many strangers as there
+     * were links, 16 at least, and others in place of those that have had their 250 ms; a dial without one is
+     * a shortage, too (promise 36). */
+    uint64_t began;
+    int i, left = 0;
+
+    begin_hub();
+    rest();
+    began = now;
+    sides[0].emfile = 1;
+    for (i = 0; i < 40; i++)
+        check(connect_from(2) >= 0, "a stranger");
+    step(0);
+    ok(strangers() == 0 && sides[0].emfile == 0, "no descriptor for the first");
+    now = began + 499999;
+    for (i = 0; i < 5; i++)
+        step(0);
+    ok(strangers() == 0 && next_waiting() < ENDS, "none is asked for");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    ok(strangers() == 16, "then 16 come: %u", strangers());
+    now += 249999;
+    step(0);
+    check(strangers() == 16, "no more");
+    now++;
+    for (i = 0; i < 5; i++)
+        step(0);
+    for (i = 0; i < ENDS; i++)
+        left += ends[i].side == 0 && ends[i].waiting;
+    ok(strangers() == 16 && left == 8, "then the next 16 in their place: %d wait", left);
+    end_all();
+    begin_hub();
+    join_hub();
+    ok(phx_join(sides[1].p, "tcp://127.0.0.1:7001") == 0, "another hub");
+    sides[1].emfile = 1;
+    for (i = 0; i < 100 && sides[1].emfile > 0; i++)
+        rest();
+    ok(sides[1].emfile == 0 && sides[1].p->links.door.room == 16, "a dial without one is a shortage");
+    end_all();
+}
+
+/* Goal: memory of finished messages is kept for the next for 2 s, 34 MiB of it. */
+static void test_spare(void)
+{
+    struct phx__mem *m;
+    void *p;
+
+    begin_hub();
+    rest();
+    m = &sides[0].p->mem;
+    ok(m->spare_most == (size_t)34 << 20, "34 MiB");
+    p = phx__mem_get_large(m, 1 << 20);
+    phx__mem_put_large(m, p, 1 << 20);
+    step(0);
+    now += 2 * SECOND - 1;
+    step(0);
+    ok(m->spare_bytes == 1 << 20, "it is kept");
+    now++;
+    step(0);
+    ok(m->spare_bytes == 0, "but for 2 s");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -455,5 +720,13 @@ int main(void)
     test_bytes();
     test_deadlines();
     test_news();
+    test_strangers();
+    test_predictions();
+    test_calls();
+    test_step_bytes();
+    test_stats();
+    test_fds();
+    test_descriptors();
+    test_spare();
     return test_end();
 }

@@ -672,16 +672,6 @@ int ftm_agree_has_heard(const struct ftm_agree *a, int member)
     return has(a->heard.covered, member);
 }
 
-int ftm_agree_waits_for(const struct ftm_agree *a)
-{
-    int i;
-
-    for (i = 0; !a->done && i < a->n; i++)
-        if (!has(a->heard.covered, i) && !has(a->failed, i))
-            return i;
-    return -1;
-}
-
 /* ---- Life -------------------------------------------------------------------------------------------- */
 
 size_t ftm_agree_size(const struct ftm_agree *a)

@@ -67,7 +67,4 @@ const struct ftm_agree_value *ftm_agree_result(const struct ftm_agree *a);
 int ftm_agree_is_root(const struct ftm_agree *a);
 int ftm_agree_has_heard(const struct ftm_agree *a, int member);
 
-/* For people: the first member that is neither in what we have heard nor known to have failed, or -1. */
-int ftm_agree_waits_for(const struct ftm_agree *a);
-
 #endif

@@ -10,7 +10,7 @@
 /* Below these many bytes the number of messages decides, above it their size. */
 enum ftm_coll_limits {
     FTM_COLL_BCAST_LONG = 1024 * 1024,  /* scatter and ring: of 512 KiB a tree takes half as long, 4 ranks */
-    FTM_COLL_REDUCE_LONG = 64 * 1024,   /* reduce and scatter in a ring, then gather */
+    FTM_COLL_REDUCE_LONG = 64 * 1024,   /* reduce and scatter, then gather */
     FTM_COLL_GATHER_LONG = 4096,        /* of one block: everybody to the root, nobody in between */
     FTM_COLL_ALLGATHER_LONG = 32 * 1024, /* of all blocks: ring */
     FTM_COLL_ALLTOALL_SHORT = 256,      /* of one block: Bruck */

@@ -97,6 +97,78 @@ static void reduce_ring(struct ftm_schedule *s, struct reduce_state *a)
     }
 }
 
+/* ---- By halves ------------------------------------------------------------------------------------ */
+
+struct reduce_part {
+    void *at;
+    size_t count;
+};
+
+/* Of this buffer the shares from `first` on, so many. */
+static struct reduce_part reduce_part(struct ftm_schedule *s, const struct ftm_reduction *r, void *base,
+                                      int first, int shares)
+{
+    int n = ftm_schedule_comm(s)->size;
+    size_t from = ftm_coll_share(r->count, first, n);
+    size_t end = ftm_coll_share(r->count, first + shares, n);
+
+    return (struct reduce_part){ reduce_at(r, base, from), end - from };
+}
+
+/* Two members whose ranks differ in one bit exchange what they have of each other's half, and each goes on
+ * with its own half: in the end rank b has all of share b, as after the ring, in log2 n rounds and not n - 1
+ * (R. Rabenseifner, Optimization of Collective Reduction Operations, 2004). n is a power of two. */
+static void reduce_halving(struct ftm_schedule *s, struct reduce_state *a)
+{
+    const struct ftm_comm *c = ftm_schedule_comm(s);
+    const struct ftm_reduction *r = a->r;
+    struct reduce_part in, own, out;
+    int bit, first;
+
+    for (bit = c->size / 2; bit > 0; bit /= 2) {
+        first = c->rank & ~(bit - 1);
+        in = reduce_part(s, r, a->other, first, bit);
+        own = reduce_part(s, r, a->sum, first, bit);
+        out = reduce_part(s, r, a->sum, first ^ bit, bit);
+        ftm_schedule_recv(s, c->rank ^ bit, in.at, in.count, r->type);
+        ftm_schedule_send(s, c->rank ^ bit, out.at, out.count, r->type);
+        ftm_schedule_wait(s);
+        ftm_schedule_combine(s, r->op, in.at, own.at, own.count, r->type);
+    }
+}
+
+/* The same way back: each member gets the shares that it gave away. */
+static void reduce_spread(struct ftm_schedule *s, struct reduce_state *a)
+{
+    const struct ftm_comm *c = ftm_schedule_comm(s);
+    struct reduce_part in, out;
+    int bit, first;
+
+    for (bit = 1; bit < c->size; bit *= 2) {
+        first = c->rank & ~(bit - 1);
+        in = reduce_part(s, a->r, a->sum, first ^ bit, bit);
+        out = reduce_part(s, a->r, a->sum, first, bit);
+        ftm_schedule_recv(s, c->rank ^ bit, in.at, in.count, a->r->type);
+        ftm_schedule_send(s, c->rank ^ bit, out.at, out.count, a->r->type);
+        ftm_schedule_wait(s);
+    }
+}
+
+static int reduce_halves(struct ftm_schedule *s)
+{
+    int n = ftm_schedule_comm(s)->size;
+
+    return (n & (n - 1)) == 0;
+}
+
+static void reduce_scatter(struct ftm_schedule *s, struct reduce_state *a)
+{
+    if (reduce_halves(s))
+        reduce_halving(s, a);
+    else
+        reduce_ring(s, a);
+}
+
 /* The shares of all members as blocks of one buffer. */
 static int reduce_blocks(struct ftm_schedule *s, struct ftm_blocks_of *b, const struct reduce_state *a)
 {
@@ -206,7 +278,8 @@ static void allreduce_doubling(struct ftm_schedule *s, struct reduce_state *a)
 
 /* ---- Which ---------------------------------------------------------------------------------------- */
 
-/* In a ring the order of ranks is turned, and an operation of the program may take a few elements at once. */
+/* In a ring and by halves the order of ranks is not kept, and an operation of the program may take a few
+ * elements at once. */
 static int reduce_is_long(struct ftm_schedule *s, const struct ftm_reduction *r)
 {
     size_t n = (size_t)ftm_schedule_comm(s)->size;
@@ -222,7 +295,7 @@ void ftm_coll_reduce(struct ftm_schedule *s, const struct ftm_reduction *r, int 
     if (!reduce_open(s, &a, r))
         return;
     if (reduce_is_long(s, r)) {
-        reduce_ring(s, &a);
+        reduce_scatter(s, &a);
         reduce_gather(s, &a, root);
     } else {
         reduce_tree(s, &a, root);
@@ -240,8 +313,10 @@ void ftm_coll_allreduce(struct ftm_schedule *s, const struct ftm_reduction *r)
         reduce_tree(s, &a, 0);
         ftm_coll_bcast(s, r->out, r->count, r->type, 0);
     } else if (reduce_is_long(s, r)) {
-        reduce_ring(s, &a);
-        if (reduce_blocks(s, &all, &a))
+        reduce_scatter(s, &a);
+        if (reduce_halves(s))
+            reduce_spread(s, &a);
+        else if (reduce_blocks(s, &all, &a))
             ftm_coll_ring(s, &all);
     } else {
         allreduce_doubling(s, &a);

@@ -392,8 +392,9 @@ static int recover_flooded(struct ftm *e, const struct ftm_arrival *a)
         return -1;
     generation = ftm_get32(bytes);
     attempt = ftm_get32(bytes + 4);
-    if (m == NULL && what == RECOVER_ENTER)
-        ftm_vote_decline(e, FTM_CONTEXT(a->tag), generation, attempt);
+    if (m == NULL && what == RECOVER_ENTER
+        && ftm_vote_decline(e, FTM_CONTEXT(a->tag), generation, attempt) != 0)
+        return -1;
     if (m == NULL)
         return !ftm_match_is_over(e, FTM_CONTEXT(a->tag));
     c = m->comm;

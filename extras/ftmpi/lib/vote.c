@@ -25,12 +25,14 @@
 #define VOTE_MEET_HEAD 24 /* and the other name (context, generation, number), how many members the receiver's
                            * side has, and how many both; and then who they are, u32 each */
 
-/* Of votes that are heard of before this process takes part in them: others are one call ahead in each
- * communicator, or some more where nothing waits (MPIX_Comm_iagree). */
+/* Bytes of votes that are heard of before this process takes part in them, or so many votes if these take
+ * more: others are one call ahead in each communicator, or more where nothing waits (MPIX_Comm_iagree). */
 #define VOTE_HEARD_MOST (4u << 20)
+#define VOTE_HEARD_VOTES 1024u
+#define VOTE_AHEAD_MOST 1024u /* of a communicator that is gone here: what others still begin there */
 
 struct vote_member {
-    int site, rank, proc;
+    int site, rank, life, proc;
     int other; /* it is of the other side, where two meet */
 };
 
@@ -79,10 +81,12 @@ static int place_order(const void *a, const void *b)
 
     if (x->site != y->site)
         return x->site < y->site ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->life < y->life ? -1 : x->life > y->life;
 }
 
-/* Both sides of an intercommunicator give its members one order by their seats. */
+/* Both sides of an intercommunicator give its members one order by their seats, and lives of one seat. */
 static void place_add(struct ftm *e, struct vote_place *p, const struct ftm_group *group, int both, int other)
 {
     int i;
@@ -94,6 +98,7 @@ static void place_add(struct ftm *e, struct vote_place *p, const struct ftm_grou
             continue;
         m->proc = group->proc[i];
         m->rank = both ? e->procs[m->proc]->seat : i;
+        m->life = (int)e->procs[m->proc]->life;
         m->site = e->procs[m->proc]->site;
         m->other = other;
         p->n++;
@@ -122,6 +127,12 @@ static int place_fill(struct ftm *e, struct vote_place *p, const struct ftm_grou
             p->me = i;
     }
     return p->me >= 0 ? 0 : -1;
+}
+
+/* What a vote is not kept for cannot be answered later, and others wait for that. */
+static void vote_no_memory(struct ftm *e)
+{
+    ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
 }
 
 static size_t vote_bytes(const struct ftm_vote *v)
@@ -268,8 +279,8 @@ void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm)
     struct ftm_list *link, *next;
 
     if ((comm->size > 1 || comm->remote != NULL) && ftm_recover_is_on(comm)
-        && place_find(e, comm->context, comm->generation) == NULL)
-        (void)place_of(e, comm);
+        && place_find(e, comm->context, comm->generation) == NULL && place_of(e, comm) == NULL)
+        vote_no_memory(e);
     for (link = e->votes.places.next; link != &e->votes.places; link = next) {
         struct vote_place *p = FTM_LIST_OF(link, struct vote_place, link);
 
@@ -344,6 +355,21 @@ static struct ftm_vote *vote_alloc(struct ftm *e, enum ftm_vote_kind kind, uint3
     return v;
 }
 
+/* Where the first vote of that kind and of a higher number stands: those of a kind are in order. */
+static struct ftm_list *vote_behind(struct vote_place *p, enum ftm_vote_kind kind, uint32_t number)
+{
+    struct ftm_list *link = &p->votes;
+
+    while (link->prev != &p->votes) {
+        const struct ftm_vote *v = FTM_LIST_OF(link->prev, const struct ftm_vote, link);
+
+        if (v->kind == kind && v->number < number)
+            break;
+        link = link->prev;
+    }
+    return link;
+}
+
 static struct ftm_vote *vote_new(struct ftm *e, struct vote_place *p, enum ftm_vote_kind kind,
                                  uint32_t number)
 {
@@ -362,7 +388,7 @@ static struct ftm_vote *vote_new(struct ftm *e, struct vote_place *p, enum ftm_v
     }
     v->place = p;
     e->votes.heard += vote_bytes(v);
-    ftm_list_add(&p->votes, &v->link);
+    ftm_list_add(vote_behind(p, kind, number), &v->link);
     for (i = 0; i < p->n; i++)
         if (e->procs[p->member[i].proc]->state == FTM_PROC_FAILED)
             ftm_agree_failed(v->agree, i);
@@ -376,8 +402,8 @@ static struct ftm_vote *vote_find(const struct vote_place *p, enum ftm_vote_kind
     for (link = p->votes.prev; link != &p->votes; link = link->prev) {
         struct ftm_vote *v = FTM_LIST_OF(link, struct ftm_vote, link);
 
-        if (v->kind == kind && v->number == number)
-            return v;
+        if (v->kind == kind && v->number <= number)
+            return v->number == number ? v : NULL;
     }
     return NULL;
 }
@@ -487,6 +513,12 @@ static void place_tidy(struct ftm *e, struct vote_place *p)
     }
 }
 
+/* Nobody begins so many where one member is gone: each ends with that member's no. */
+static int vote_is_far(const struct vote_place *p, enum ftm_vote_kind kind, uint32_t number)
+{
+    return p->gone && number > p->next[kind] && number - p->next[kind] > VOTE_AHEAD_MOST;
+}
+
 /* The vote, which may begin here. *over: it is forgotten. */
 static struct ftm_vote *vote_get(struct ftm *e, struct vote_place *p, enum ftm_vote_kind kind,
                                  uint32_t number, int *over)
@@ -534,14 +566,22 @@ struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t gen
     return vote_start(e, place_find(e, context, generation), kind, number, part);
 }
 
-void ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number)
+int ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number)
 {
     struct vote_place *p = place_find(e, context, generation);
     struct ftm_vote *v;
     int over;
 
-    if (p != NULL && p->gone && (v = vote_get(e, p, FTM_VOTE_RECOVERY, number, &over)) != NULL)
+    if (p == NULL || !p->gone)
+        return 0;
+    if (vote_is_far(p, FTM_VOTE_RECOVERY, number))
+        return -1;
+    v = vote_get(e, p, FTM_VOTE_RECOVERY, number, &over);
+    if (v != NULL)
         vote_go_on(v);
+    else if (!over)
+        vote_no_memory(e);
+    return 0;
 }
 
 void ftm_vote_release(struct ftm *e, struct ftm_vote *v)
@@ -743,13 +783,6 @@ int ftm_vote_says_failed(const struct ftm_vote *v, int proc)
     return i >= 0 && FTM_AGREE_HAS(ftm_vote_value(v)->failed, i);
 }
 
-int ftm_vote_waits_for(const struct ftm_vote *v)
-{
-    int i = v->place != NULL ? ftm_agree_waits_for(v->agree) : -1;
-
-    return i >= 0 ? v->place->member[i].proc : -1;
-}
-
 /* ---- What is heard ----------------------------------------------------------------------------------- */
 
 void ftm_vote_failed(struct ftm *e, int proc)
@@ -820,21 +853,25 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
     if (p == NULL)
         return early;
     member = place_member(p, a->proc->index);
-    if (member < 0)
+    if (member < 0 || vote_is_far(p, kind, FTM_TAG(a->tag)))
         return -1;
     v = vote_get(e, p, kind, FTM_TAG(a->tag), &over);
     if (v == NULL && !over)
-        ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
+        vote_no_memory(e);
     if (v == NULL)
         return 0;
-    if (e->votes.heard > VOTE_HEARD_MOST)
-        return -1;
+    if (e->votes.heard > VOTE_HEARD_MOST && e->votes.heard > VOTE_HEARD_VOTES * vote_bytes(v)) {
+        ftm_end(e, 1, "rank %d: rank %d is too many agreements ahead: %lu KiB wait for this process",
+                e->config.rank, a->proc->seat, (unsigned long)(e->votes.heard >> 10));
+        return 0;
+    }
     if (a->size > p->head
         && ftm_agree_arrived(v->agree, member, bytes + p->head, a->size - p->head) != 0)
         return -1;
     if (kind == FTM_VOTE_RECOVERY && !ftm_agree_has_contributed(v->agree))
         *called = p->comm;
     vote_go_on(v);
-    place_tidy(e, p);
+    if (ftm_agree_result(v->agree) != NULL)
+        place_tidy(e, p);
     return 0;
 }

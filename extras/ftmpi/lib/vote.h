@@ -86,9 +86,6 @@ int ftm_vote_members(const struct ftm_vote *v);
 int ftm_vote_member(const struct ftm_vote *v, int i);
 int ftm_vote_says_failed(const struct ftm_vote *v, int proc);
 
-/* The first that it waits for, or -1. */
-int ftm_vote_waits_for(const struct ftm_vote *v);
-
 /* Makes room for votes of a generation whose communicator is not there yet; ftm_vote_bind gives it. The group
  * has no gaps that matter: they are left out. 0, or -1: no memory. */
 int ftm_vote_place(struct ftm *e, uint32_t context, uint32_t generation, const struct ftm_group *group);
@@ -97,8 +94,9 @@ struct ftm_vote *ftm_vote_start_at(struct ftm *e, uint32_t context, uint32_t gen
                                    enum ftm_vote_kind kind, uint32_t number,
                                    const struct ftm_vote_part *part);
 
-/* A recovery has begun of a communicator that is gone here: it ends with an error at all. */
-void ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number);
+/* A recovery has begun of a communicator that is gone here: it ends with an error at all. -1: nobody begins
+ * one of that number. */
+int ftm_vote_decline(struct ftm *e, uint32_t context, uint32_t generation, uint32_t number);
 
 /* For the engine. That communicator goes; that process has failed; that communicator is revoked. */
 void ftm_vote_forget(struct ftm *e, struct ftm_comm *comm);
