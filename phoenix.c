@@ -9760,10 +9760,11 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
 
     open->got += size;
     n -= size;
-    if (size > 0)
+    if (size > 0) {
         open->block->moved = 1;
-    if (open->size > 0 && open->got == open->size)
-        place_done(s, l, n);
+        if (open->got == open->size)
+            place_done(s, l, n);
+    }
     return l->state == PHX__LINK_CLOSED ? 0 : n;
 }
 
@@ -13214,7 +13215,9 @@ void phx__names_join_pages(struct phx__names *n)
 
 uint32_t phx__names_count(const struct phx__names *n, uint32_t node)
 {
-    return node >= n->capacity ? 0 : n->of[node].count + (node == PHX__SELF ? n->paged : 0);
+    uint32_t count = node < n->capacity ? n->of[node].count : 0;
+
+    return node == PHX__SELF ? count + n->paged : count;
 }
 
 PHX__COLD const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i)

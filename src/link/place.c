@@ -167,10 +167,11 @@ static size_t place_fill(struct phx__link_set *s, struct phx__link *l, size_t n)
 
     open->got += size;
     n -= size;
-    if (size > 0)
+    if (size > 0) {
         open->block->moved = 1;
-    if (open->size > 0 && open->got == open->size)
-        place_done(s, l, n);
+        if (open->got == open->size)
+            place_done(s, l, n);
+    }
     return l->state == PHX__LINK_CLOSED ? 0 : n;
 }
 

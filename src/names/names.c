@@ -169,7 +169,9 @@ void phx__names_join_pages(struct phx__names *n)
 
 uint32_t phx__names_count(const struct phx__names *n, uint32_t node)
 {
-    return node >= n->capacity ? 0 : n->of[node].count + (node == PHX__SELF ? n->paged : 0);
+    uint32_t count = node < n->capacity ? n->of[node].count : 0;
+
+    return node == PHX__SELF ? count + n->paged : count;
 }
 
 PHX__COLD const struct phx__claim *phx__names_claim(const struct phx__names *n, uint32_t node, uint32_t i)
