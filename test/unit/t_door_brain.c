@@ -114,6 +114,9 @@ static void test_goes(void)
     l[1]->out.bytes = 5;
     l[2]->out.bytes = 7;
     ok(phx__node_door_goes(p, 0) == l[1], "in both directions");
+    p->links.door.room = 1000;
+    ok(phx__node_door_goes(p, 0) == l[1], "descriptors for a thousand are no places");
+    p->links.door.room = 0;
     p->cfg.max_accepts = p->cfg.max_links = 10;
     ok(phx__node_door_goes(p, 0) == NULL, "where there is room nobody goes");
     end_full(&k);

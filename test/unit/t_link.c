@@ -259,6 +259,8 @@ static void test_hello(void)
         begin();
         sides[0].link.hello->padded = (uint8_t)padded;
         ok(meet() == 0 && is_up(), "three words, and both are up%s", padded ? ", with full packets" : "");
+        ok(sides[0].set.frames_in == 1u + (unsigned)padded && sides[1].set.frames_in == 2u + (unsigned)padded
+               && sides[0].set.frames_out == 2u + (unsigned)padded, "each frame is counted");
         ok(memcmp(&sides[0].link.id, &sides[1].id, sizeof(struct phx_id)) == 0
                && memcmp(&sides[1].link.id, &sides[0].id, sizeof(struct phx_id)) == 0,
            "each knows the other one");
