@@ -62,7 +62,9 @@ is_bad() {
     elif [ $status = 141 ] && grep -q '^write' "$work/calls"; then : # nobody reads the output: so it ends
     elif [ $status -gt 128 ]; then why="it ends with $status"
     elif [ $status = 0 ] && [ "$(grep -c good "$work/out")" != 4 ]; then why='answers are missing'
-    elif [ $status != 0 ] && ! grep -q '^phxrun' "$work/err"; then why='no line says why it ends'
+    elif [ $status = 0 ] || grep -q '^phxrun' "$work/err"; then : # told
+    elif grep -q '^write' "$work/calls"; then : # there is nowhere to tell it
+    else why='no line says why it ends'
     fi
     [ -n "$why" ]
 }

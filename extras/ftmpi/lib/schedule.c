@@ -238,13 +238,10 @@ void *ftm_schedule_room(struct ftm_schedule *s, size_t count, const struct ftm_t
 
 /* ---- Running it ----------------------------------------------------------------------------------- */
 
-/* Without memory for a step there is nothing right to say to those that wait for what follows from it. */
 static void schedule_fail(struct ftm_schedule *s, int error)
 {
     if (s->error == 0)
         s->error = error;
-    if (error == MPI_ERR_INTERN)
-        ftm_end(s->e, 1, "rank %d: no memory in the midst of a collective", s->e->config.rank);
 }
 
 static void schedule_start(struct ftm_schedule *s, const struct schedule_step *step)
@@ -358,10 +355,20 @@ static void schedule_finish(struct ftm_schedule *s)
     s->done = 1;
 }
 
-/* What went wrong is kept and the rest is done all the same: others wait for our messages. */
+/* Without memory for a step there is nothing right to say to those that wait for what follows from it: no
+ * more leaves, the call ends with the error, and what was started is taken back with it. Where all would
+ * agree on that, the others cannot come so far. */
+static void schedule_break(struct ftm_schedule *s)
+{
+    s->done = 1;
+    if (schedule_is_strict(s))
+        ftm_end(s->e, 1, "rank %d: no memory in the midst of a collective", s->e->config.rank);
+}
+
+/* Anything else that went wrong is kept and the rest is done all the same: others wait for our messages. */
 static void schedule_advance(struct ftm_schedule *s)
 {
-    while (s->at < s->count && !s->e->ended) {
+    while (s->at < s->count && s->error != MPI_ERR_INTERN) {
         const struct schedule_step *step = &s->step[s->at];
         if (step->kind == STEP_WAIT && s->left > 0)
             return;
@@ -375,7 +382,9 @@ static void schedule_advance(struct ftm_schedule *s)
         else if (step->count > 0)
             ftm_op_apply(s->e, step->op, step->from, step->to, step->count, step->type);
     }
-    if (s->left == 0 && !s->e->ended)
+    if (s->error == MPI_ERR_INTERN)
+        schedule_break(s);
+    else if (s->left == 0)
         schedule_finish(s);
 }
 
