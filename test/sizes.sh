@@ -19,11 +19,12 @@ trap 'exit 1' HUP INT TERM
 # proportion, by the lines that were agreed upon before it began; its commit says so here. What removes lines
 # lowers them. Promised were 24,500 lines, 18,900 of code, and text of 245, 168 and 285 KiB (gcc -O2, -Os,
 # clang). Beyond that: phx_fail and phx_reclaim (105 lines), the recorder (260), changes of many names and
-# quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40). Deletions paid 170 of these.
+# quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40), starts of sites (20).
+# Deletions paid 170 of these.
 limits() {
     cat << 'END'
-lines       25185 lines of src
-code        19515 lines of src that are code
+lines       25205 lines of src
+code        19525 lines of src that are code
 gcc-O2        245 KiB of text, gcc -O2
 gcc-Os        195 KiB of text, gcc -Os
 clang-O2      290 KiB of text, clang -O2
@@ -85,10 +86,10 @@ judged() { # file of figures
 
 # Would it notice?
 self_check() {
-    printf 'lines 25185\ncode 19516\ngcc-O2 245.01\ngcc-Os 171.99\nclang-O2 no clang\nmembers 30\nup 1\n' \
+    printf 'lines 25205\ncode 19526\ngcc-O2 245.01\ngcc-Os 171.99\nclang-O2 no clang\nmembers 30\nup 1\n' \
         > "$dir/known"
     said=$(judged "$dir/known" | awk -F '\t' '{ printf "%s%s %s", (NR > 1 ? ";" : ""), $2, $4 }')
-    want='25185 ok;19516 short;245.1 short;172 ok;no clang skip;- short;- short;30 ok;1 short;- short'
+    want='25205 ok;19526 short;245.1 short;172 ok;no clang skip;- short;- short;30 ok;1 short;- short'
     if [ "$said" = "$want" ]; then echo 'ok 1 - self-check: what is too large is short'
     else echo "not ok 1 - self-check: what is too large is short: $said"; fi
 }

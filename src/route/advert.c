@@ -86,6 +86,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
     uint32_t i;
 
     r->mem->looks += d->offer_count;
@@ -93,6 +94,9 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
+    /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
+    if (j->neighbourhood == 0 && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+        return 0;
     for (i = 0; i < d->offer_count; i++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
@@ -102,12 +106,28 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* May j, whose neighbourhood is not known yet, wait for the entry until it is? j is in the crowd of our next
- * hop: both are next to the delegate, so j has been told of v or hears from the delegate. */
+/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? */
+static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
+{
+    const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
+
+    r->mem->looks += d->offer_count;
+    for (; h < end; h++)
+        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
+            return 1;
+    return 0;
+}
+
+/* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
+ * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
+ * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
+ * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
+    if (j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node))
+        return 1;
     return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
            && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));

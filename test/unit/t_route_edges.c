@@ -366,6 +366,74 @@ static void test_held(void)
     end();
 }
 
+/* What rank was told of v: its hops, or -1. */
+static int told(uint32_t rank, uint32_t v)
+{
+    const struct phx__advertised *t;
+
+    wait(100 * PHX__MS); /* shorter ways wait for company */
+    host_flush(h);
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(v)), node_of(rank));
+    return t == NULL ? -1 : t->hops;
+}
+
+/* We and node 1 are gateways of a site, 2 is in it, 3 is a gateway of another, and 5 is behind that. */
+static void begin_gateways(unsigned hops)
+{
+    begin();
+    for (uint32_t rank = 1; rank <= 3; rank++)
+        up(rank);
+    tell(1, 2, 2, 1);
+    tell(1, 5, 2, hops);
+    check(told(2, 5) == -1, "node 1 tells it");
+    tell(3, 5, 2, 1);
+    tell(3, 1, 2, 1);
+}
+
+static void test_gateways(void)
+{
+    /* Goal: while a start goes on, a node to which another leads nearly as well waits, but not for ever; and
+     * who was told of a longer way learns of the shorter one, for which it may wait (promise 26). */
+    struct phx__beat b = { .around = 77, .around_count = 2 };
+
+    begin_gateways(3);
+    ok(told(2, 5) == -1 && phx__route_nbr(r, node_of(2))->held, "one hop longer: it waits");
+    b.digest = r->digest;
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
+    ok(told(2, 5) == 2, "until its neighbours are known");
+    end();
+    begin_gateways(3);
+    tell(1, 5, 2, 2);
+    ok(told(2, 5) == -1, "as near as we are: it will be told");
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
+    ok(told(2, 5) == -1, "and was, as that says that it is next to it");
+    end();
+    begin_gateways(4);
+    ok(told(2, 5) == 2, "two hops longer: it is told");
+    end();
+    begin_gateways(3);
+    check(told(2, 5) == -1, "it waits");
+    tell(1, 2, 2, 2);
+    ok(told(2, 5) == 2, "who was to tell it is not next to it any more");
+    end();
+    begin_gateways(3);
+    check(told(2, 5) == -1, "it waits");
+    tell(1, 5, 2, PHX__UNREACHABLE);
+    ok(told(2, 5) == 2, "or has no way");
+    end();
+
+    begin();
+    up(1);
+    up(4);
+    tell(4, 5, 2, 2);
+    ok(told(1, 5) == 3, "a long way");
+    up(3);
+    tell(3, 1, 2, 1);
+    tell(3, 5, 2, 1);
+    ok(told(1, 5) == 2, "and the shorter one, though it has that from elsewhere");
+    end();
+}
+
 static void test_gap(void)
 {
     /* Goal: what is known of losses is given back when a neighbour has seen them all. */
@@ -785,6 +853,7 @@ int main(void)
     test_relinked();
     test_summaries();
     test_held();
+    test_gateways();
     test_gap();
     test_quiet();
     test_far();

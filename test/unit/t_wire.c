@@ -192,7 +192,8 @@ static int parse_header(uint32_t rest, int type, int hops, int zero, size_t give
 
 static void test_headers(void)
 {
-    /* Goal: section 2 at its edges. Method: by hand; bad ones as soon as their byte is there. */
+    /* Goal: section 2 at its edges. Method: by hand; a bad size as soon as it is there, the rest with
+     * the header. */
     ok(parse_header(3, PHX__BEAT, 0, 0, 3) == 0, "three bytes say nothing");
     ok(parse_header(3, PHX__BEAT, 0, 0, 4) == PHX_EPROTO, "size 3");
     ok(parse_header(4, PHX__SUMMARY, 0, 0, 8) == 1, "size 4");
@@ -200,9 +201,10 @@ static void test_headers(void)
     ok(parse_header(PHX__FRAME_MAX - 4, PHX__DATA, 0, 0, 8) == 0, "the largest frame");
     ok(parse_header(PHX__FRAME_MAX - 3, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "one more");
     ok(parse_header(UINT32_MAX, PHX__DATA, 0, 0, 4) == PHX_EPROTO, "4 GiB");
-    ok(parse_header(4, 0, 0, 0, 5) == PHX_EPROTO, "type 0");
-    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 5) == PHX_EPROTO, "type %d", (int)PHX__FRAME_TYPES);
-    ok(parse_header(4, PHX__HELLO, 1, 0, 7) == PHX_EPROTO, "hops where nothing travels");
+    ok(parse_header(4, 0, 0, 0, 8) == PHX_EPROTO, "type 0");
+    ok(parse_header(4, PHX__FRAME_TYPES, 0, 0, 8) == PHX_EPROTO, "type %d", (int)PHX__FRAME_TYPES);
+    ok(parse_header(4, PHX__HELLO, 1, 0, 7) == 0
+           && parse_header(4, PHX__HELLO, 1, 0, 8) == PHX_EPROTO, "hops where nothing travels");
     ok(parse_header(4, PHX__ACK, 255, 0, 8) == 1, "hops where it does");
     ok(parse_header(4, PHX__ACK, 0, 1, 8) == PHX_EPROTO, "the zero byte");
     ok(parse_header(0x20544547, ' ', '/', ' ', 4) == PHX_EPROTO, "GET");
