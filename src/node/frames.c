@@ -362,7 +362,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         phx__os_patience(&p->own.world, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
-    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    phx__route_beat(&p->route, l->peer, &b, f->flags, p->now);
     p->set.walked = p->route.counters.walked - walked;
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);

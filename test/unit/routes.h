@@ -565,7 +565,7 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
         phx__route_request(r, node, &n->request, n->flags, h->w->now);
         break;
     case NOTE_BEAT:
-        phx__route_beat(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
+        phx__route_beat(r, node, &n->beat, n->flags, h->w->now);
         if (n->flags & (int)PHX__BEAT_REPLY)
             host_beat((phx *)h, node, 0);
         break;

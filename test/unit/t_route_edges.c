@@ -156,7 +156,7 @@ static void test_looks(void)
     b.lost = phx__id_hash(&h->ids.at[node_of(2)]);
     r->pace.look = 0;
     walked = r->counters.walked;
-    phx__route_beat(r, node_of(1), &b, 1, world.now);
+    phx__route_beat(r, node_of(1), &b, (int)PHX__BEAT_SHRUNK, world.now);
     ok(r->pace.look && r->counters.walked - walked >= 2 * (uint64_t)r->table.capacity,
        "a neighbour has lost a neighbour: both are looked at again");
     end();
