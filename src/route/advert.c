@@ -397,7 +397,7 @@ static void advert_tell_losses(struct phx__route *r, uint64_t now)
 {
     struct phx__route_lost *lost = &r->lost;
     uint32_t i, kept = 0, speaker = advert_speaker(r);
-    int all = speaker == PHX__SELF && phx__route_all_agree(r);
+    int all = speaker == PHX__SELF && phx__route_beat_all_agree(r);
 
     if (lost->unnamed || lost->count > ADVERT_NAMED_MOST) {
         advert_beat_all(r, 0, PHX__BEAT_SHRUNK);

@@ -23,6 +23,14 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
 
+int phx__route_beat_all_agree(const struct phx__route *r)
+{
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].neighbourhood != r->neighbourhood)
+            return 0;
+    return 1;
+}
+
 /* All neighbours of n have this neighbourhood: as if each had said so to us, and we to each. */
 static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint64_t around)
 {
@@ -43,7 +51,8 @@ static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint6
     r->pace.look |= !known;
     for (i = 0; i < r->lost.count; i++) {
         uint32_t node = phx__map_get(&r->ids->places, r->lost.at[i].hash);
-        struct phx__ask *a = phx__route_dest(r, node) != NULL ? phx__route_table_asked(&r->table, node) : NULL;
+        const struct phx__dest *d = phx__route_dest(r, node);
+        struct phx__ask *a = d != NULL ? phx__route_table_asked(&r->table, node) : NULL;
         if (phx__route_gap_has(&n->gap, node))
             r->lost.at[kept++] = r->lost.at[i];
         else if (a != NULL)
@@ -69,7 +78,8 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags, uint64_t now)
+void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
+                        uint64_t now)
 {
     int shrunk = (flags & (int)PHX__BEAT_SHRUNK) != 0;
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
@@ -90,7 +100,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    if (shrunk && r->lost.count > 0 && phx__route_all_agree(r))
+    if (shrunk && r->lost.count > 0 && phx__route_beat_all_agree(r))
         r->pace.shrunk = r->pace.urgent = 1;
     n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
@@ -107,7 +117,7 @@ void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat 
     }
 }
 
-void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
+void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 

@@ -241,7 +241,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < PHX__ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
+    } else if (asks < PHX__ROUTE_ASKS_BLIND) { /* no offers: asks 2, 4, 8 neighbours, others each time */
         for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
             route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
                                r->hop_limit);
@@ -673,23 +673,6 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     return route_hello(r, nbr, h, now);
 }
 
-int phx__route_all_agree(const struct phx__route *r)
-{
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood != r->neighbourhood)
-            return 0;
-    return 1;
-}
-
-static void route_lose(struct phx__route *r, const struct phx__route_loss *loss)
-{
-    r->pace.shrunk = 1;
-    if (phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *loss) == 0)
-        r->lost.at[r->lost.count++] = *loss;
-    else
-        r->lost.unnamed = 1;
-}
-
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_loss loss = { phx__id_hash(&r->ids->at[nbr]), 0 };
@@ -719,7 +702,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     }
     r->neighbourhood ^= loss.hash;
     if (!left) /* who has heard the goodbye relies on no link with it */
-        route_lose(r, &loss);
+        r->pace.shrunk = 1;
+    if (!left
+        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof loss) == 0)
+        r->lost.at[r->lost.count++] = loss;
+    else
+        r->lost.unnamed |= !left;
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;

@@ -146,7 +146,7 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
                                     int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
+PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
@@ -170,7 +170,7 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
@@ -184,7 +184,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 /* ---- For beat.c and advert.c */
 
 /* Do all neighbours say that their neighbourhood is ours? */
-PHX_PRIVATE int phx__route_all_agree(const struct phx__route *r);
+PHX_PRIVATE int phx__route_beat_all_agree(const struct phx__route *r);
 
 #define PHX__ROUTE_QUIET PHX__SECOND /* see phx__route_quiet_at */
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
