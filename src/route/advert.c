@@ -366,7 +366,7 @@ static void advert_update_all(struct phx__route *r)
 }
 
 /* The one of us and our neighbours that speaks for all: in a full mesh all agree which one that is. */
-static uint32_t advert_speaker(const struct phx__route *r)
+PHX__COLD static uint32_t advert_speaker(const struct phx__route *r)
 {
     uint64_t least = phx__id_hash(&r->ids->at[PHX__SELF]), hash;
     uint32_t i, speaker = PHX__SELF;
@@ -379,7 +379,7 @@ static uint32_t advert_speaker(const struct phx__route *r)
     return speaker;
 }
 
-static void advert_beat_all(struct phx__route *r, uint64_t naming, int flags)
+PHX__COLD static void advert_beat_all(struct phx__route *r, uint64_t naming, int flags)
 {
     r->lost.naming = naming;
     for (uint32_t i = 0; i < r->nbr_count; i++)
@@ -393,7 +393,7 @@ static void advert_beat_all(struct phx__route *r, uint64_t naming, int flags)
  * If a node of a full mesh dies all others lose it, and none needs to hear so from each other. So in a mesh a
  * loss is named to the speaker alone. Once all its neighbours have the speaker's neighbourhood it says so to
  * all: two frames per node, not N. If it is silent the loss was not everybody's, and all are told. */
-static void advert_tell_losses(struct phx__route *r, uint64_t now)
+PHX__COLD static void advert_tell_losses(struct phx__route *r, uint64_t now)
 {
     struct phx__route_lost *lost = &r->lost;
     uint32_t i, kept = 0, speaker = advert_speaker(r);

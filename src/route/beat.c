@@ -8,7 +8,7 @@
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+PHX__COLD static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
 {
     uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
@@ -32,7 +32,7 @@ int phx__route_beat_all_agree(const struct phx__route *r)
 }
 
 /* All neighbours of n have this neighbourhood: as if each had said so to us, and we to each. */
-static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint64_t around)
+PHX__COLD static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint64_t around)
 {
     uint32_t but, i, kept = 0;
     int known = phx__route_gap_explains(&n->gap, r->ids, around ^ r->neighbourhood, &but) && but == PHX__NONE;
@@ -62,7 +62,7 @@ static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint6
 }
 
 /* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
-static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+PHX__COLD static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
     uint64_t checks = 0;
 

@@ -618,7 +618,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
-static int route_relinked(struct phx__route *r, uint32_t nbr)
+PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
@@ -673,7 +673,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     return route_hello(r, nbr, h, now);
 }
 
-void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_loss loss = { phx__id_hash(&r->ids->at[nbr]), 0 };
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
