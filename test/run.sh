@@ -74,12 +74,14 @@ judge() { # name, status, counts, log, what else to say
         /^1\.\.0/ { because(); plan = 0; next }
         /^1\.\.[0-9]+/ { plan = substr($0, 4) + 0 }
         END {
-            if (plan > 0 && plan != passed + failed + skipped)
+            if (status == 124 || status == 137)
+                odd = "timed out"
+            else if (plan > 0 && plan != passed + failed + skipped)
                 odd = "planned " plan " and ran " passed + failed + skipped
             else if (plan < 0 && name ~ /^(unit|launch|ftmpi|sim|real|lab|mutants|fuzz)/ && passed > 0)
                 odd = "printed no plan"
             else if (status != 0 && !failed)
-                odd = status == 124 || status == 137 ? "timed out" : "ended with status " status
+                odd = "ended with status " status
             else if (passed + failed + skipped == 0)
                 odd = "no test in it"
             if (odd != "")
