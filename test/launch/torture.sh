@@ -1,7 +1,7 @@
 #!/bin/sh
 # torture.sh - each allocation and each call of the system fails, in the launcher and in agents of each kind.
 #
-#     torture.sh [STRIDE [DEPTH]]     every STRIDE-th call only (61); of that depth in the tree only
+#     torture.sh [STRIDE [DEPTH]]     every STRIDE-th call only (41); of that depth in the tree only
 #
 # One run again, of what was printed: TORTURE='1 77 0 1' TORTURE_WHERE=1, see torture.c; TORTURED=program
 # takes that and builds none.
@@ -13,7 +13,7 @@
 # each call fails in turn, once and from then on, with each error that it may give.
 . "$(dirname "$0")/tap.inc"
 cd "$ROOT" || exit 1
-stride=${1:-61} depths=${2:-0 1 2}
+stride=${1:-41} depths=${2:-0 1 2}
 
 calls='malloc calloc realloc read write writev readv recv send sendmsg poll pipe socketpair socket bind listen
     connect accept accept4 epoll_create1 epoll_ctl epoll_wait signalfd chdir gethostname fcntl open fork'
