@@ -290,7 +290,8 @@ refuses() { # words: a usage line and status 2
 
 # Messages and entries of the small rows of a committed figure are what they are now.
 figure() { # shape, nodes
-    row=$("$sim" SCENARIO="cost_$1" NODES="$2" EVERY=1000000 | awk -F '\t' '$1 == "cost" { print $4, $5, $6 }')
+    row=$("$sim" SCENARIO="cost_$1" NODES="$2" EVERY=1000000 \
+        | awk -F '\t' '$1 == "cost" { print $4, $5, $6 }')
     if awk -F '\t' -v row="$row" '$3 " " $4 " " $5 == row { found = 1 } END { exit !found }' \
         "test/sim/figures/cost_$1_default.tsv"; then echo "ok - figure cost_$1, $2 nodes"
     else echo "not ok - figure cost_$1 has no row: $row; make figures draws it again"; fi | tee -a "$tap"
