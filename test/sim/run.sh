@@ -289,6 +289,15 @@ refuses() { # words: a usage line and status 2
     else echo "not ok - sim refuses $*: status $status"; fi | tee -a "$tap"
 }
 
+# Messages and entries of the small rows of a committed figure are what they are now.
+figure() { # shape, nodes
+    row=$("$sim" SCENARIO="cost_$1" NODES="$2" EVERY=1000000 \
+        | awk -F '\t' '$1 == "cost" { print $4, $5, $6 }')
+    if awk -F '\t' -v row="$row" '$3 " " $4 " " $5 == row { found = 1 } END { exit !found }' \
+        "test/sim/figures/cost_$1_default.tsv"; then echo "ok - figure cost_$1, $2 nodes"
+    else echo "not ok - figure cost_$1 has no row: $row; make figures draws it again"; fi | tee -a "$tap"
+}
+
 world() {
     judged world_test "$dir/world_test"
     for nonsense in SCENARIO=nosuch SEED=x SEED=-1 NODES=0 NODES=99999 SEEDS=0 TRACE=9 ROUTING=best \
@@ -315,6 +324,7 @@ routing() {
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
     sim SCENARIO=cost_three NODES=100
+    for n in 8 16 32; do figure one $n; figure three $n; done
     sim SCENARIO=overload NODES=8 SEEDS=20 # each kind once
     sim SCENARIO=overload NODES=12 SEED=238 # a flow that waited half a minute to ask
     sim SCENARIO=words_1 NODES=32
