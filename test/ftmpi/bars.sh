@@ -34,9 +34,12 @@ bar "MPI_Init of $ranks ranks, the core's frames of a rank" "$(worst 2)" 20
 
 need $FTMPICC -O1 -Wl,--wrap=memcpy -Wl,--wrap=memmove -o "$work/p_copied" "$ROOT/test/ftmpi/p_copied.c"
 FTMPI_TCP=1 run -n 2 "$work/p_copied" 1000
-# Of a message the core has read 4 KiB before it knows its place, and copies those.
+# Of a message the core has read 4 KiB before it knows its place, and copies those. On a machine that has much
+# else to do it has read more (106 were seen), and a test must not depend on that: 1,000 a side is no place.
 copied=$(awk '{ n += $1 } END { if (NR == 2) print n }' "$work/out")
-bar 'bytes copied of 1,000 at 1 MiB over TCP, both sides' "$copied" 20
+most=300
+[ -z "$all" ] || most=20
+bar 'bytes copied of 1,000 at 1 MiB over TCP, both sides' "$copied" $most
 [ -n "$all" ] || done_testing
 
 unit() { # a unit test that counts: work/NAME

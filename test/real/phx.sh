@@ -318,7 +318,7 @@ fi
 alone() { # commands of a shell, words of phx
     commands=$1
     shift
-    timeout 30 unshare -rn sh -c "$commands"' "$@"' sh "$dir/phx" "$@" > "$dir/out" 2> "$dir/err"
+    timeout 30 unshare -rn sh -c "$commands"' && exec "$@"' sh "$dir/phx" "$@" > "$dir/out" 2> "$dir/err"
     status=$?
 }
 if unshare -rn sh -c 'ip link set lo up' 2> /dev/null; then

@@ -51,6 +51,7 @@ static double after_failure(uint32_t ranges)
     double work;
 
     net_config(&cfg);
+    cfg.detector.interval_us = cfg.detector.insurance_us = 3600 * SECOND; /* no heartbeat comes between */
     net_mesh(&n, &cfg, 4, 0);
     assume_some(&n, &n.spots[1], 1000000, ranges);
     net_crash(&n, 1);
