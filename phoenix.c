@@ -2021,6 +2021,7 @@ struct phx__names_lost {
     uint64_t (*since)(phx *ctx, uint32_t node);
     phx *ctx;
     struct phx__names_lost_list now;        /* as of version */
+    int fresh;                              /* it is not compared with told yet */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
     uint32_t taken;                         /* how many of the first of these that is not empty */
@@ -14043,6 +14044,7 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     lost_drop(l, &l->now);
     l->now = list;
+    l->fresh = 1;
     l->version = l->names->version;
     return 0;
 }
@@ -14055,7 +14057,7 @@ PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
         return 0; /* these first */
     if (lost_find(l) != 0)
         return PHX_ENOMEM;
-    if (l->now.count + l->told.count == 0)
+    if (!l->fresh)
         return 0;
     if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
         || lost_minus(l, &l->now, &none, &told) != 0) {
@@ -14066,6 +14068,7 @@ PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
     }
     lost_drop(l, &l->told);
     l->told = told;
+    l->fresh = 0;
     return 0;
 }
 

@@ -153,6 +153,7 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     lost_drop(l, &l->now);
     l->now = list;
+    l->fresh = 1;
     l->version = l->names->version;
     return 0;
 }
@@ -165,7 +166,7 @@ PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
         return 0; /* these first */
     if (lost_find(l) != 0)
         return PHX_ENOMEM;
-    if (l->now.count + l->told.count == 0)
+    if (!l->fresh)
         return 0;
     if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
         || lost_minus(l, &l->now, &none, &told) != 0) {
@@ -176,6 +177,7 @@ PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
     }
     lost_drop(l, &l->told);
     l->told = told;
+    l->fresh = 0;
     return 0;
 }
 

@@ -15,6 +15,7 @@ struct phx__names_lost {
     uint64_t (*since)(phx *ctx, uint32_t node);
     phx *ctx;
     struct phx__names_lost_list now;        /* as of version */
+    int fresh;                              /* it is not compared with told yet */
     struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
     struct phx__names_lost_list gone, come; /* news, names that are back or lost */
     uint32_t taken;                         /* how many of the first of these that is not empty */
