@@ -886,7 +886,6 @@ struct phx__request {
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
 #define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
-#define PHX__BEAT_ALL 16u    /* frame flag, with SHRUNK: all my neighbours have this neighbourhood */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
     uint64_t digest;      /* of the sender's routing table */
@@ -1506,7 +1505,7 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
 /* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
- * The hashes of both neighbourhoods differ by this before. 0, PHX_ENOMEM, or PHX_ENOTFOUND: not known. */
+ * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
                                     const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
@@ -1715,22 +1714,18 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* Neighbours lost, which not all others have been told of; see advert.c. */
+/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
 struct phx__route_lost {
-    struct phx__route_loss {
-        uint64_t hash, until; /* when all are told; 0: nobody has been told yet */
-    } *at;
+    uint64_t *at;
     uint32_t count, capacity;
-    int unnamed;     /* memory was short: some are not in the list */
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
-    uint64_t due;    /* the first `until` */
 };
 
 /* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    int shrunk;            /* a loss is to be told */
+    uint32_t shrunk;       /* neighbours lost since the last flush */
     int news;              /* more than ways that are merely shorter waits */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
@@ -1811,7 +1806,7 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
                                     int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
@@ -1835,7 +1830,7 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
@@ -1846,17 +1841,7 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For beat.c and advert.c */
-
-/* Do all neighbours say that their neighbourhood is ours? */
-PHX_PRIVATE int phx__route_beat_all_agree(const struct phx__route *r);
-
-#define PHX__ROUTE_QUIET PHX__SECOND /* see phx__route_quiet_at */
-/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
-#define PHX__ROUTE_ASKS_BLIND 3u
-#define PHX__ROUTE_CHECK_COST 8u /* in destinations passed: a check whether a neighbour needs an entry */
-/* What was to be advertised of node because of others is looked at again. */
-PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
+/* ---- For advert.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
@@ -10310,11 +10295,10 @@ int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const st
 {
     uint32_t but;
 
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS))
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
         return 0;
-    if (!phx__route_gap_explains(g, ids, differs, &but))
-        return PHX_ENOTFOUND;
-    return but == node ? 0 : phx__route_gap_add(g, mem, ids, node);
+    return phx__route_gap_add(g, mem, ids, node);
 }
 
 /* ======== src/route/table.c ======== */
@@ -10715,11 +10699,17 @@ int phx__route_table_has_left(const struct phx__dest *d)
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
+/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
+#define ROUTE_ASKS_BLIND 3u
+/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
+#define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
+#define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
+#define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
@@ -10731,7 +10721,8 @@ int phx__route_table_has_left(const struct phx__dest *d)
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: a frame of its own towards an owner. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
+#define ROUTE_CHECK_COST 8u
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -10751,7 +10742,7 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
     uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -10781,7 +10772,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
     (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
-void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
+static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
     r->pace.news = 1;
@@ -10914,7 +10905,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < PHX__ROUTE_ASKS_BLIND) { /* no offers: asks 2, 4, 8 neighbours, others each time */
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
         for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
             route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
                                r->hop_limit);
@@ -11028,7 +11019,7 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     d->incarnation = incarnation;
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    phx__route_touch_loss(r, node, now);
+    route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
@@ -11071,13 +11062,47 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 {
     struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
-    phx__route_touch_loss(r, node, now);
+    route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
     r->pace.look = r->pace.news = 1;
+}
+
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__map_get(&r->ids->places, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
+        return;
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+    n->dirty = k->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
+}
+
+/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
+static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint64_t checks = 0;
+
+    n->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->mem->looks += r->table.capacity;
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -11229,6 +11254,52 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n == NULL)
+        return;
+    if (shrunk && b->lost != 0)
+        route_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = r->pace.news = 1;
+    }
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
+    n->neighbours = b->around_count - (b->around_count > 0);
+    if (b->digest == r->digest) {
+        n->summary_wait = n->disagreed = 0;
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
+        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        phx__route_plan(r, now + ROUTE_QUIET);
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
+        n->summary_at = now + n->summary_wait;
+        n->disagreed = 0;
+        r->ops.summary(r->ops.ctx, nbr, 0);
+    }
+}
+
+void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    b->digest = r->digest;
+    b->around = r->neighbourhood;
+    b->around_count = r->nbr_count + 1;
+    b->lost = r->lost.naming;
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
+    if (n != NULL)
+        n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
+}
+
 void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.capacity;
@@ -11267,7 +11338,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += 2 * PHX__ROUTE_CHECK_COST; /* it is also sent */
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -11291,7 +11362,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
-PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
+static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
@@ -11307,8 +11378,10 @@ PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     for (uint32_t i = 0; i < r->lost.count; i++)
-        if (r->lost.at[i].hash == phx__id_hash(&r->ids->at[nbr]))
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr])) {
             r->lost.at[i--] = r->lost.at[--r->lost.count];
+            r->pace.shrunk--;
+        }
     return 0;
 }
 
@@ -11346,9 +11419,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     return route_hello(r, nbr, h, now);
 }
 
-PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
-    struct phx__route_loss loss = { phx__id_hash(&r->ids->at[nbr]), 0 };
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
     int left;
@@ -11364,23 +11436,17 @@ PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
+    r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
     r->mem->looks += r->nbr_count + r->table.capacity;
-    for (uint32_t i = 0; i < r->nbr_count; i++, n++) {
-        int err = phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr);
-        if (err == PHX_ENOMEM)
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-        loss.until |= err != 0; /* no mesh: no waiting */
-    }
-    r->neighbourhood ^= loss.hash;
-    if (!left) /* who has heard the goodbye relies on no link with it */
-        r->pace.shrunk = 1;
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     if (!left
-        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof loss) == 0)
-        r->lost.at[r->lost.count++] = loss;
-    else
-        r->lost.unnamed |= !left;
+        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
@@ -11392,7 +11458,7 @@ PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
         } else if (had) {
-            phx__route_touch_loss(r, i, now);
+            route_touch_loss(r, i, now);
             route_select(r, i, now);
         }
     }
@@ -11589,141 +11655,6 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
     return 0;
 }
 
-/* ======== src/route/beat.c ======== */
-/* beat.c - what heartbeats say of tables and neighbourhoods, and what follows from it. */
-#ifdef PHX_LINES
-#line 1 "src/route/beat.c"
-#endif
-/* route.c's essay says what digests and neighbourhoods are for, and advert.c who is told of a loss. */
-/* include "route/route.h" */
-
-/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
-#define BEAT_SUMMARY_WAIT (10 * PHX__SECOND)
-#define BEAT_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
-
-/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
- * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-PHX__COLD static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
-{
-    uint32_t node = phx__map_get(&r->ids->places, hash);
-    struct phx__route_nbr *k = phx__route_nbr(r, node);
-
-    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
-        return;
-    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
-        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
-        n->neighbourhood = 0; /* not known until its next beat */
-    n->dirty = k->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
-}
-
-int phx__route_beat_all_agree(const struct phx__route *r)
-{
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood != r->neighbourhood)
-            return 0;
-    return 1;
-}
-
-/* All neighbours of n have this neighbourhood: as if each had said so to us, and we to each. */
-PHX__COLD static void beat_all(struct phx__route *r, const struct phx__route_nbr *n, uint64_t around)
-{
-    uint32_t but, i, kept = 0;
-    int known = phx__route_gap_explains(&n->gap, r->ids, around ^ r->neighbourhood, &but) && but == PHX__NONE;
-
-    for (struct phx__route_nbr *k = r->nbrs; k < r->nbrs + r->nbr_count; k++) {
-        if (k == n)
-            continue;
-        phx__route_gap_free(&k->gap, r->mem);
-        for (i = 0; i < n->gap.count; i++)
-            known = known && phx__route_gap_add(&k->gap, r->mem, r->ids, n->gap.at[i]) == 0
-                    && (n->gap.at[i] & PHX__GAP_THEIRS) == 0;
-        k->neighbourhood = known ? around : 0; /* 0: not known until its next beat */
-        k->neighbourhood_told = around;
-        k->dirty = known ? k->dirty : 2;
-    }
-    r->pace.look |= !known;
-    for (i = 0; i < r->lost.count; i++) {
-        uint32_t node = phx__map_get(&r->ids->places, r->lost.at[i].hash);
-        const struct phx__dest *d = phx__route_dest(r, node);
-        struct phx__ask *a = d != NULL ? phx__route_table_asked(&r->table, node) : NULL;
-        if (phx__route_gap_has(&n->gap, node))
-            r->lost.at[kept++] = r->lost.at[i];
-        else if (a != NULL)
-            a->asks = PHX__ROUTE_ASKS_BLIND; /* nobody can answer */
-    }
-    r->lost.count = kept;
-}
-
-/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
-PHX__COLD static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
-{
-    uint64_t checks = 0;
-
-    n->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t v = 1; v < r->table.capacity; v++) {
-        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
-            continue;
-        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
-        phx__route_touch_loss(r, v, now);
-    }
-    r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
-}
-
-void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
-                        uint64_t now)
-{
-    int shrunk = (flags & (int)PHX__BEAT_SHRUNK) != 0;
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    if (n == NULL)
-        return;
-    if (shrunk && b->lost != 0)
-        beat_named_lost(r, n, b->lost);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    if (shrunk && (flags & (int)PHX__BEAT_ALL))
-        beat_all(r, n, b->around);
-    n->neighbourhood = b->around;
-    if (n->held) {
-        n->dirty = PHX__MAX(n->dirty, 1);
-        n->held = 0;
-        r->pace.look = r->pace.news = 1;
-    }
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    if (shrunk && r->lost.count > 0 && phx__route_beat_all_agree(r))
-        r->pace.shrunk = r->pace.urgent = 1;
-    n->neighbours = b->around_count - (b->around_count > 0);
-    if (b->digest == r->digest) {
-        n->summary_wait = n->disagreed = 0;
-    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
-        phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
-        n->summary_wait = PHX__MAX(n->summary_wait, BEAT_SUMMARY_WAIT);
-        n->summary_at = now + n->summary_wait;
-        n->disagreed = 0;
-        r->ops.summary(r->ops.ctx, nbr, 0);
-    }
-}
-
-void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
-{
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    b->digest = r->digest;
-    b->around = r->neighbourhood;
-    b->around_count = r->nbr_count + 1;
-    b->lost = r->lost.naming;
-    if (n != NULL)
-        n->neighbourhood_told = r->neighbourhood;
-}
-
 /* ======== src/route/advert.c ======== */
 /* advert.c - which neighbour must be sent which entry, and when. */
 #ifdef PHX_LINES
@@ -11753,9 +11684,6 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
 #define ADVERT_ROOM_LARGE 262144u
 /* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
 #define ADVERT_CARD_SMALL 4096u
-
-/* How long a loss that all share waits for the speaker: some round trips, and steps that are late. */
-#define ADVERT_LOSS_WAIT (300 * PHX__MS)
 
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
@@ -12115,65 +12043,23 @@ static void advert_update_all(struct phx__route *r)
     advert_drop_lapsed(r);
 }
 
-/* The one of us and our neighbours that speaks for all: in a full mesh all agree which one that is. */
-PHX__COLD static uint32_t advert_speaker(const struct phx__route *r)
+/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint64_t least = phx__id_hash(&r->ids->at[PHX__SELF]), hash;
-    uint32_t i, speaker = PHX__SELF;
+    uint32_t i, k, count = r->lost.count;
 
-    for (i = 0; i < r->nbr_count; i++)
-        if ((hash = phx__id_hash(&r->ids->at[r->nbrs[i].node])) < least) {
-            least = hash;
-            speaker = r->nbrs[i].node;
-        }
-    return speaker;
-}
-
-PHX__COLD static void advert_beat_all(struct phx__route *r, uint64_t naming, int flags)
-{
-    r->lost.naming = naming;
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood_told != 0)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, flags);
-    r->lost.naming = 0;
-}
-
-/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet.
- *
- * If a node of a full mesh dies all others lose it, and none needs to hear so from each other. So in a mesh a
- * loss is named to the speaker alone. Once all its neighbours have the speaker's neighbourhood it says so to
- * all: two frames per node, not N. If it is silent the loss was not everybody's, and all are told. */
-PHX__COLD static void advert_tell_losses(struct phx__route *r, uint64_t now)
-{
-    struct phx__route_lost *lost = &r->lost;
-    uint32_t i, kept = 0, speaker = advert_speaker(r);
-    int all = speaker == PHX__SELF && phx__route_beat_all_agree(r);
-
-    if (lost->unnamed || lost->count > ADVERT_NAMED_MOST) {
-        advert_beat_all(r, 0, PHX__BEAT_SHRUNK);
-        lost->count = 0;
-    }
-    r->pace.shrunk = lost->unnamed = 0;
-    lost->due = UINT64_MAX;
-    for (i = 0; i < lost->count; i++) {
-        struct phx__route_loss loss = lost->at[i];
-        if (all || (loss.until != 0 && loss.until <= now)) {
-            int last = all && i + 1 == lost->count;
-            advert_beat_all(r, loss.hash, (int)PHX__BEAT_SHRUNK | (last ? (int)PHX__BEAT_ALL : 0));
+    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
+        count = 0; /* none is named */
+    r->pace.shrunk = 0;
+    for (i = 0; i < r->nbr_count; i++) {
+        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;
+        for (k = 0; k < count || k == 0; k++) {
+            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
         }
-        if (loss.until == 0 && speaker != PHX__SELF) {
-            lost->naming = loss.hash;
-            r->ops.beat(r->ops.ctx, speaker, PHX__BEAT_SHRUNK);
-            lost->naming = 0;
-        }
-        loss.until = loss.until == 0 ? now + ADVERT_LOSS_WAIT : loss.until;
-        lost->due = PHX__MIN(lost->due, loss.until);
-        lost->at[kept++] = loss;
     }
-    lost->count = kept;
-    if (lost->due < phx__timer_at(r->timers, r->pace.tell_timer))
-        phx__timer_set(r->timers, r->pace.tell_timer, lost->due);
+    r->lost.naming = r->lost.count = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
@@ -12181,7 +12067,6 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     struct phx__route_pace *pace = &r->pace;
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
-    pace->shrunk |= r->lost.count > 0 && now >= r->lost.due;
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
@@ -12196,8 +12081,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
     pace->told_at = now;
     advert_update_all(r);
-    if (pace->shrunk || r->lost.count > 0)
-        advert_tell_losses(r, now);
+    if (pace->shrunk > 0)
+        advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
@@ -20828,8 +20713,7 @@ PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const 
 }
 
 /* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
-PHX__COLD static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it,
-                                      uint64_t now)
+static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
     int got = h->ops.held(h->env.ctx, PHX__SELF, &it->range, it->epoch, &held);
@@ -20896,8 +20780,8 @@ void phx__node_handover_free(struct phx__node_handover *h)
 }
 
 /* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
-PHX__COLD static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range,
-                                   uint64_t epoch, struct phx_range *out, int most)
+static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
+                         struct phx_range *out, int most)
 {
     struct phx_range held;
     int got, n = 0;
@@ -22114,7 +21998,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
-    phx__route_beat_fill(&p->route, node, &b);
+    phx__route_fill_beat(&p->route, node, &b);
     flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
@@ -22320,7 +22204,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         phx__os_patience(&p->own.world, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
-    phx__route_beat_in(&p->route, l->peer, &b, f->flags, p->now);
+    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
@@ -24600,7 +24484,7 @@ static void step_tell_others(phx *p, int all)
     }
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }

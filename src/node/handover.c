@@ -50,8 +50,7 @@ PHX__COLD int phx__node_handover_next(const struct phx__node_handover *h, const 
 }
 
 /* 1: nothing of this claim is held (assumed again is another claim). What the heir has taken is cut off. */
-PHX__COLD static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it,
-                                      uint64_t now)
+static int handover_is_over(struct phx__node_handover *h, struct phx__node_handover_item *it, uint64_t now)
 {
     struct phx_range held;
     int got = h->ops.held(h->env.ctx, PHX__SELF, &it->range, it->epoch, &held);
@@ -118,8 +117,8 @@ void phx__node_handover_free(struct phx__node_handover *h)
 }
 
 /* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
-PHX__COLD static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range,
-                                   uint64_t epoch, struct phx_range *out, int most)
+static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
+                         struct phx_range *out, int most)
 {
     struct phx_range held;
     int got, n = 0;

@@ -24,9 +24,6 @@
 /* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
 #define ADVERT_CARD_SMALL 4096u
 
-/* How long a loss that all share waits for the speaker: some round trips, and steps that are late. */
-#define ADVERT_LOSS_WAIT (300 * PHX__MS)
-
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
 
@@ -385,65 +382,23 @@ static void advert_update_all(struct phx__route *r)
     advert_drop_lapsed(r);
 }
 
-/* The one of us and our neighbours that speaks for all: in a full mesh all agree which one that is. */
-PHX__COLD static uint32_t advert_speaker(const struct phx__route *r)
+/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
+static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint64_t least = phx__id_hash(&r->ids->at[PHX__SELF]), hash;
-    uint32_t i, speaker = PHX__SELF;
+    uint32_t i, k, count = r->lost.count;
 
-    for (i = 0; i < r->nbr_count; i++)
-        if ((hash = phx__id_hash(&r->ids->at[r->nbrs[i].node])) < least) {
-            least = hash;
-            speaker = r->nbrs[i].node;
-        }
-    return speaker;
-}
-
-PHX__COLD static void advert_beat_all(struct phx__route *r, uint64_t naming, int flags)
-{
-    r->lost.naming = naming;
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].neighbourhood_told != 0)
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, flags);
-    r->lost.naming = 0;
-}
-
-/* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet.
- *
- * If a node of a full mesh dies all others lose it, and none needs to hear so from each other. So in a mesh a
- * loss is named to the speaker alone. Once all its neighbours have the speaker's neighbourhood it says so to
- * all: two frames per node, not N. If it is silent the loss was not everybody's, and all are told. */
-PHX__COLD static void advert_tell_losses(struct phx__route *r, uint64_t now)
-{
-    struct phx__route_lost *lost = &r->lost;
-    uint32_t i, kept = 0, speaker = advert_speaker(r);
-    int all = speaker == PHX__SELF && phx__route_beat_all_agree(r);
-
-    if (lost->unnamed || lost->count > ADVERT_NAMED_MOST) {
-        advert_beat_all(r, 0, PHX__BEAT_SHRUNK);
-        lost->count = 0;
-    }
-    r->pace.shrunk = lost->unnamed = 0;
-    lost->due = UINT64_MAX;
-    for (i = 0; i < lost->count; i++) {
-        struct phx__route_loss loss = lost->at[i];
-        if (all || (loss.until != 0 && loss.until <= now)) {
-            int last = all && i + 1 == lost->count;
-            advert_beat_all(r, loss.hash, (int)PHX__BEAT_SHRUNK | (last ? (int)PHX__BEAT_ALL : 0));
+    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
+        count = 0; /* none is named */
+    r->pace.shrunk = 0;
+    for (i = 0; i < r->nbr_count; i++) {
+        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
             continue;
+        for (k = 0; k < count || k == 0; k++) {
+            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
         }
-        if (loss.until == 0 && speaker != PHX__SELF) {
-            lost->naming = loss.hash;
-            r->ops.beat(r->ops.ctx, speaker, PHX__BEAT_SHRUNK);
-            lost->naming = 0;
-        }
-        loss.until = loss.until == 0 ? now + ADVERT_LOSS_WAIT : loss.until;
-        lost->due = PHX__MIN(lost->due, loss.until);
-        lost->at[kept++] = loss;
     }
-    lost->count = kept;
-    if (lost->due < phx__timer_at(r->timers, r->pace.tell_timer))
-        phx__timer_set(r->timers, r->pace.tell_timer, lost->due);
+    r->lost.naming = r->lost.count = 0;
 }
 
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
@@ -451,7 +406,6 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     struct phx__route_pace *pace = &r->pace;
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
-    pace->shrunk |= r->lost.count > 0 && now >= r->lost.due;
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
@@ -466,8 +420,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
     pace->told_at = now;
     advert_update_all(r);
-    if (pace->shrunk || r->lost.count > 0)
-        advert_tell_losses(r, now);
+    if (pace->shrunk > 0)
+        advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));

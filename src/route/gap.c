@@ -60,9 +60,8 @@ int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const st
 {
     uint32_t but;
 
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS))
+    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
+        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
         return 0;
-    if (!phx__route_gap_explains(g, ids, differs, &but))
-        return PHX_ENOTFOUND;
-    return but == node ? 0 : phx__route_gap_add(g, mem, ids, node);
+    return phx__route_gap_add(g, mem, ids, node);
 }

@@ -42,11 +42,17 @@
 #define ROUTE_ASK_FIRST (300 * PHX__MS)
 #define ROUTE_ASK_LAST (60 * PHX__SECOND)
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
+/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
+#define ROUTE_ASKS_BLIND 3u
+/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
+#define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
+#define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
+#define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
@@ -58,7 +64,8 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: a frame of its own towards an owner. */
+/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
+#define ROUTE_CHECK_COST 8u
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -78,7 +85,7 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
     uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -108,7 +115,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
     (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
-void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
+static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
     r->pace.news = 1;
@@ -241,7 +248,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < PHX__ROUTE_ASKS_BLIND) { /* no offers: asks 2, 4, 8 neighbours, others each time */
+    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
         for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
             route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
                                r->hop_limit);
@@ -355,7 +362,7 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     d->incarnation = incarnation;
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    phx__route_touch_loss(r, node, now);
+    route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
@@ -398,13 +405,47 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 {
     struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
-    phx__route_touch_loss(r, node, now);
+    route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
     r->pace.look = r->pace.news = 1;
+}
+
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__map_get(&r->ids->places, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
+        return;
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+    n->dirty = k->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
+}
+
+/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
+static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint64_t checks = 0;
+
+    n->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->mem->looks += r->table.capacity;
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -556,6 +597,52 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
+void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n == NULL)
+        return;
+    if (shrunk && b->lost != 0)
+        route_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = r->pace.news = 1;
+    }
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
+    n->neighbours = b->around_count - (b->around_count > 0);
+    if (b->digest == r->digest) {
+        n->summary_wait = n->disagreed = 0;
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
+        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        phx__route_plan(r, now + ROUTE_QUIET);
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
+        n->summary_at = now + n->summary_wait;
+        n->disagreed = 0;
+        r->ops.summary(r->ops.ctx, nbr, 0);
+    }
+}
+
+void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    b->digest = r->digest;
+    b->around = r->neighbourhood;
+    b->around_count = r->nbr_count + 1;
+    b->lost = r->lost.naming;
+    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
+    if (n != NULL)
+        n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
+}
+
 void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.capacity;
@@ -594,7 +681,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
         if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
         (void)route_asked(r, nbr, i, 0, r->moved);
-        r->counters.walked += 2 * PHX__ROUTE_CHECK_COST; /* it is also sent */
+        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
     r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
     if (!reply)
@@ -618,7 +705,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
-PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
+static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.capacity + r->lost.count;
     for (uint32_t v = 0; v < r->table.capacity; v++) {
@@ -634,8 +721,10 @@ PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
     for (uint32_t i = 0; i < r->lost.count; i++)
-        if (r->lost.at[i].hash == phx__id_hash(&r->ids->at[nbr]))
+        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr])) {
             r->lost.at[i--] = r->lost.at[--r->lost.count];
+            r->pace.shrunk--;
+        }
     return 0;
 }
 
@@ -673,9 +762,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     return route_hello(r, nbr, h, now);
 }
 
-PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
-    struct phx__route_loss loss = { phx__id_hash(&r->ids->at[nbr]), 0 };
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
     int left;
@@ -691,23 +779,17 @@ PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
+    r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
     r->mem->looks += r->nbr_count + r->table.capacity;
-    for (uint32_t i = 0; i < r->nbr_count; i++, n++) {
-        int err = phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr);
-        if (err == PHX_ENOMEM)
+    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-        loss.until |= err != 0; /* no mesh: no waiting */
-    }
-    r->neighbourhood ^= loss.hash;
-    if (!left) /* who has heard the goodbye relies on no link with it */
-        r->pace.shrunk = 1;
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     if (!left
-        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof loss) == 0)
-        r->lost.at[r->lost.count++] = loss;
-    else
-        r->lost.unnamed |= !left;
+        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
+        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
@@ -719,7 +801,7 @@ PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
         } else if (had) {
-            phx__route_touch_loss(r, i, now);
+            route_touch_loss(r, i, now);
             route_select(r, i, now);
         }
     }

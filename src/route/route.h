@@ -50,22 +50,18 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* Neighbours lost, which not all others have been told of; see advert.c. */
+/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
 struct phx__route_lost {
-    struct phx__route_loss {
-        uint64_t hash, until; /* when all are told; 0: nobody has been told yet */
-    } *at;
+    uint64_t *at;
     uint32_t count, capacity;
-    int unnamed;     /* memory was short: some are not in the list */
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
-    uint64_t due;    /* the first `until` */
 };
 
 /* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    int shrunk;            /* a loss is to be told */
+    uint32_t shrunk;       /* neighbours lost since the last flush */
     int news;              /* more than ways that are merely shorter waits */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
@@ -146,7 +142,7 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
                                     int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int flags,
+PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
@@ -170,7 +166,7 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
-PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
@@ -181,17 +177,7 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For beat.c and advert.c */
-
-/* Do all neighbours say that their neighbourhood is ours? */
-PHX_PRIVATE int phx__route_beat_all_agree(const struct phx__route *r);
-
-#define PHX__ROUTE_QUIET PHX__SECOND /* see phx__route_quiet_at */
-/* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
-#define PHX__ROUTE_ASKS_BLIND 3u
-#define PHX__ROUTE_CHECK_COST 8u /* in destinations passed: a check whether a neighbour needs an entry */
-/* What was to be advertised of node because of others is looked at again. */
-PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
+/* ---- For advert.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);

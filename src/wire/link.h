@@ -52,7 +52,6 @@ struct phx__request {
 #define PHX__BEAT_MONITOR 2u /* frame flag: you are one of my monitors */
 #define PHX__BEAT_BUSY 8u    /* frame flag: do not expect an answer before next_ms is over */
 #define PHX__BEAT_SHRUNK 4u  /* frame flag: fewer neighbours than the last BEAT said, or others */
-#define PHX__BEAT_ALL 16u    /* frame flag, with SHRUNK: all my neighbours have this neighbourhood */
 struct phx__beat {
     uint32_t next_ms;     /* I will be heard again within this */
     uint64_t digest;      /* of the sender's routing table */

@@ -99,7 +99,7 @@ struct world {
     long drop;                                /* the so many-th update from now is lost; 0: none */
     int dropped;
     uint32_t loops, regressed, forged, dangling, loose; /* what may never be seen */
-    uint32_t summaries, requests, beats, events;
+    uint32_t summaries, requests, events;
 };
 
 /* ---- Notes ----------------------------------------------------------------------------------- */
@@ -260,9 +260,8 @@ static inline void host_beat(phx *ctx, uint32_t nbr, int flags)
     struct host *h = (void *)ctx;
     struct note *n = note_new(NOTE_BEAT, 0);
 
-    phx__route_beat_fill(&h->route, nbr, &n->beat);
+    phx__route_fill_beat(&h->route, nbr, &n->beat);
     n->flags = flags;
-    h->w->beats++;
     host_send(h, nbr, n);
 }
 
@@ -566,7 +565,7 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
         phx__route_request(r, node, &n->request, n->flags, h->w->now);
         break;
     case NOTE_BEAT:
-        phx__route_beat_in(r, node, &n->beat, n->flags, h->w->now);
+        phx__route_beat(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
         if (n->flags & (int)PHX__BEAT_REPLY)
             host_beat((phx *)h, node, 0);
         break;

@@ -156,7 +156,7 @@ static void test_looks(void)
     b.lost = phx__id_hash(&h->ids.at[node_of(2)]);
     r->pace.look = 0;
     walked = r->counters.walked;
-    phx__route_beat_in(r, node_of(1), &b, (int)PHX__BEAT_SHRUNK, world.now);
+    phx__route_beat(r, node_of(1), &b, 1, world.now);
     ok(r->pace.look && r->counters.walked - walked >= 2 * (uint64_t)r->table.capacity,
        "a neighbour has lost a neighbour: both are looked at again");
     end();
@@ -312,7 +312,7 @@ static void disagree(uint32_t rank)
     struct phx__beat b = { .around = r->neighbourhood };
 
     b.digest = r->digest ^ ++other;
-    phx__route_beat_in(r, node_of(rank), &b, 0, world.now);
+    phx__route_beat(r, node_of(rank), &b, 0, world.now);
 }
 
 static void test_summaries(void)
@@ -357,10 +357,10 @@ static void test_held(void)
     r->pace.look = 0;
     b.digest = r->digest;
     b.around = r->neighbourhood;
-    phx__route_beat_in(r, node_of(1), &b, 0, world.now);
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
     ok(!r->pace.look && !phx__route_nbr(r, node_of(1))->dirty, "none was held back");
     phx__route_nbr(r, node_of(1))->held = 1;
-    phx__route_beat_in(r, node_of(1), &b, 0, world.now);
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
     ok(r->pace.look && phx__route_nbr(r, node_of(1))->dirty, "some were");
     ok(!phx__route_nbr(r, node_of(1))->held, "and are not any more");
     end();
@@ -445,11 +445,11 @@ static void test_gap(void)
     host_flush(h);
     b.digest = r->digest;
     b.around = r->neighbourhood;
-    phx__route_beat_in(r, node_of(1), &b, 0, world.now);
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
     down(2);
     ok(phx__route_nbr(r, node_of(1))->gap.count == 1, "we have lost one");
     b.around = r->neighbourhood;
-    phx__route_beat_in(r, node_of(1), &b, 0, world.now);
+    phx__route_beat(r, node_of(1), &b, 0, world.now);
     ok(phx__route_nbr(r, node_of(1))->gap.count == 0 && phx__route_nbr(r, node_of(1))->gap.at == NULL,
        "it has, too, and nothing is kept");
     end();
@@ -505,7 +505,7 @@ static void test_forget(void)
         tell(1, v, 2, 1);
     b.digest = r->digest;
     b.around = phx__id_hash(&h->ids.at[node_of(2)]) ^ phx__id_hash(&h->ids.at[0]);
-    phx__route_beat_in(r, node_of(2), &b, 0, world.now);
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
     pass_on();
     wait(3 * PHX__SECOND);
     node = node_of(3);
