@@ -19,13 +19,12 @@ trap 'exit 1' HUP INT TERM
 # proportion, by the lines that were agreed upon before it began; its commit says so here. What removes lines
 # lowers them. Promised were 24,500 lines, 18,900 of code, and text of 245, 168 and 285 KiB (gcc -O2, -Os,
 # clang). Beyond that: phx_fail and phx_reclaim (105 lines), the recorder (260), changes of many names and
-# quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40), starts of sites (20),
-# deaths in a mesh (110).
+# quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40), starts of sites (20).
 # Deletions paid 170 of these.
 limits() {
     cat << 'END'
-lines       25320 lines of src
-code        19615 lines of src that are code
+lines       25210 lines of src
+code        19525 lines of src that are code
 gcc-O2        245 KiB of text, gcc -O2
 gcc-Os        195 KiB of text, gcc -Os
 clang-O2      290 KiB of text, clang -O2

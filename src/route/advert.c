@@ -121,7 +121,8 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
  * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
  * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. */
+ * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else j's first
+ * heartbeat ends it, or a quiet table: meanwhile j has a way that may be one hop longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];

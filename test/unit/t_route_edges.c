@@ -399,13 +399,13 @@ static void test_gateways(void)
     begin_gateways(3);
     ok(told(2, 5) == -1 && phx__route_nbr(r, node_of(2))->held, "one hop longer: it waits");
     b.digest = r->digest;
-    phx__route_beat_in(r, node_of(2), &b, 0, world.now);
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
     ok(told(2, 5) == 2, "until its neighbours are known");
     end();
     begin_gateways(3);
     tell(1, 5, 2, 2);
     ok(told(2, 5) == -1, "as near as we are: it will be told");
-    phx__route_beat_in(r, node_of(2), &b, 0, world.now);
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
     ok(told(2, 5) == -1, "and was, as that says that it is next to it");
     end();
     begin_gateways(4);
@@ -650,7 +650,7 @@ static void test_nothing(void)
     known = r->known;
     ok(tell_as(1, 7, 2, PHX__UNREACHABLE, 1, 0) == 0 && r->known == known,
        "the end of an unknown node is none");
-    phx__route_beat_in(r, node_of(8), &b, 0, world.now);
+    phx__route_beat(r, node_of(8), &b, 0, world.now);
     hear();
     ok(said[NOTE_SUMMARY] == 0 && phx__route_nbr(r, node_of(8)) == NULL, "a stranger's beat is no news");
     h->ids.limit = h->ids.count;
@@ -676,7 +676,7 @@ static void count_beat(phx *ctx, uint32_t nbr, int flags)
     struct phx__beat b;
 
     (void)ctx, (void)flags;
-    phx__route_beat_fill(r, nbr, &b);
+    phx__route_fill_beat(r, nbr, &b);
     named += b.lost != 0;
     unnamed += b.lost == 0;
 }
