@@ -24568,7 +24568,7 @@ uint64_t phx_deadline(const phx *p)
 
 static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
-    uint64_t seed[2];
+    uint8_t seed[16];
     struct phx_id id;
     uint32_t self;
     int err;
@@ -24576,7 +24576,7 @@ static int step_open_identity(phx *p, const struct phx_config *cfg)
     if ((err = phx__node_os(p)->random(p->os.world, seed, sizeof seed)) != 0
         || (err = phx__node_os(p)->random(p->os.world, &id, sizeof id)) != 0)
         return err;
-    phx__rnd_seed(&p->rnd, seed[0], seed[1]);
+    phx__rnd_seed(&p->rnd, phx__buf_load_u64(seed), phx__buf_load_u64(seed + 8));
     if (cfg->id != NULL)
         id = *cfg->id;
     phx__id_init(&p->ids, &p->mem, cfg->max_nodes);

@@ -250,8 +250,9 @@ uint32_t world_bytes_hash(uint32_t h, const unsigned char *p, size_t n)
 {
     uint64_t x = h, v;
 
-    for (; n >= 8; n -= 8, p += 8) {
-        memcpy(&v, p, 8);
+    for (; n >= 8; n -= 8, p += 8) { /* the same on machines of the other byte order */
+        v = p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32
+            | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
         x = (x ^ v) * 0x9e3779b97f4a7c15u;
         x ^= x >> 32;
     }

@@ -376,6 +376,11 @@ static int os_random(void *world, void *out, size_t size)
     size_t i;
     uint64_t v = 0;
 
+    if (size == sizeof v) { /* a number, the same one on machines of the other byte order */
+        v = world_rng_next(&h->rng);
+        memcpy(out, &v, sizeof v);
+        return 0;
+    }
     for (i = 0; i < size; i++) {
         if (i % 8 == 0)
             v = world_rng_next(&h->rng);
