@@ -7,6 +7,7 @@
  * killed. Prints one line of tab-separated name=value: failed, times one that lived was taken for dead;
  * lost_first and lost, links lost in the first 30 s (each has been stopped for 20 s by then) and after, those
  * of the killed left out; death_s, until the last that is not stopped knew of it; unknown, how many did not.
+ * Of less than 60 s (25 at least) the last three say nothing: that is only to see that it runs.
  */
 #define _DEFAULT_SOURCE 1
 #define _POSIX_C_SOURCE 200809L
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
     pid_t pid[MOST];
 
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (nodes < 4 || nodes > MOST || seconds < 60 || board == MAP_FAILED)
+    if (nodes < 4 || nodes > MOST || seconds < 25 || board == MAP_FAILED)
         return 2;
     for (i = 0; i < nodes; i++) {
         rank = i;
