@@ -339,10 +339,15 @@ static void cancel(struct sim *s, uint32_t a)
 static void burst(struct sim *s, uint32_t a, uint32_t name)
 {
     uint64_t n;
+    int is_mute; /* drawn before the size: arguments are evaluated in any order, not the same everywhere */
 
-    for (n = 2 + rnd(s, BURST); n > 0 && s->nodes[a].p && !s->w->failed; n--)
-        if (*waits(s->chat, a, name) || say(s, a, name, (uint32_t)rnd(s, 100), rnd(s, 16) != 0) != 0)
+    for (n = 2 + rnd(s, BURST); n > 0 && s->nodes[a].p && !s->w->failed; n--) {
+        if (*waits(s->chat, a, name))
             return;
+        is_mute = rnd(s, 16) != 0;
+        if (say(s, a, name, (uint32_t)rnd(s, 100), is_mute) != 0)
+            return;
+    }
 }
 
 static void talk_one(struct sim *s, uint32_t a)
@@ -637,8 +642,10 @@ void chat_heard(struct sim *s, uint32_t host, const struct phx_message *in)
         blame(s);
     else if (number != LEDGER_NONE && c->ledger.at[number].heard_at == 0)
         c->ledger.at[number].heard_at = s->w->now;
-    if (c->plan.flee_one_in && name >= fixed && name < c->names && rnd(s, c->plan.flee_one_in) == 0)
-        chat_move(s, name - fixed, (uint32_t)rnd(s, s->w->host_count), (int64_t)(1 + rnd(s, 20 * MS)));
+    if (c->plan.flee_one_in && name >= fixed && name < c->names && rnd(s, c->plan.flee_one_in) == 0) {
+        int64_t gap = (int64_t)(1 + rnd(s, 20 * MS));
+        chat_move(s, name - fixed, (uint32_t)rnd(s, s->w->host_count), gap);
+    }
 }
 
 static void told(struct sim *s, uint32_t host, uint64_t number, uint64_t left, int result)

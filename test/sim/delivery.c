@@ -422,7 +422,7 @@ static void tiny_credit(struct sim *s)
 /* Nothing, one byte, and 16 MiB, while links break in the midst of the large ones. */
 static void mixed_sizes(struct sim *s)
 {
-    uint32_t n = s->o.nodes, i;
+    uint32_t n = s->o.nodes, i, leaf;
     struct chat_plan plan = plan_for(40, 1, 0, n);
 
     plan.huge_one_in = 60;
@@ -431,7 +431,8 @@ static void mixed_sizes(struct sim *s)
     chat_begin(s, &plan);
     for (i = 0; i < 3 * n && !s->w->failed; i++) {
         run_for(s, rnd(s, SECOND));
-        unplug(s, (uint32_t)rnd(s, 2), 2 + (uint32_t)rnd(s, n - 2));
+        leaf = 2 + (uint32_t)rnd(s, n - 2);
+        unplug(s, (uint32_t)rnd(s, 2), leaf);
     }
     chat_hush(s);
     chat_bars(s, "mixed_sizes", TOLD);

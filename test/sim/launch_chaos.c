@@ -317,11 +317,12 @@ void tell_launch_chaos(struct sim *s)
 {
     struct chaos *c = calloc(1, sizeof *c);
     uint32_t agents = 3 + (uint32_t)rnd(s, s->o.nodes - 2), i;
+    uint64_t seed = rnd(s, UINT64_MAX);
 
     if (c == NULL)
         exit(1);
     c->s = s;
-    c->n = net_new(agents, 2 + (uint32_t)rnd(s, 4), 4, 1, rnd(s, UINT64_MAX));
+    c->n = net_new(agents, 2 + (uint32_t)rnd(s, 4), 4, 1, seed);
     c->n->operations = CHAOS_OPERATIONS;
     c->n->carry = chaos_carry;
     c->n->carry_ctx = c;

@@ -70,7 +70,9 @@ static void load_all(struct sim *s)
 
 static void load_large(struct sim *s)
 {
-    crush_send(s, (uint32_t)rnd(s, s->o.nodes), (uint32_t)rnd(s, s->o.nodes), CRUSH_LARGE, 1);
+    uint32_t to = (uint32_t)rnd(s, s->o.nodes);
+
+    crush_send(s, (uint32_t)rnd(s, s->o.nodes), to, CRUSH_LARGE, 1);
 }
 
 static void load_churn(struct sim *s)
@@ -99,7 +101,9 @@ static void load_claims(struct sim *s)
 
 static void load_flaps(struct sim *s)
 {
-    unplug(s, (uint32_t)rnd(s, s->o.nodes), (uint32_t)rnd(s, s->o.nodes));
+    uint32_t to = (uint32_t)rnd(s, s->o.nodes);
+
+    unplug(s, (uint32_t)rnd(s, s->o.nodes), to);
     load_all(s);
 }
 
@@ -168,8 +172,10 @@ static void stall_turns(struct sim *s)
 
 static void stall_long(struct sim *s)
 {
-    if (rnd(s, 100) == 0)
-        stall(s, (uint32_t)rnd(s, s->o.nodes), rnd(s, 20 * SECOND));
+    if (rnd(s, 100) == 0) {
+        uint64_t us = rnd(s, 20 * SECOND);
+        stall(s, (uint32_t)rnd(s, s->o.nodes), us);
+    }
 }
 
 static void stall_hub_often(struct sim *s)

@@ -398,7 +398,7 @@ static void scarce(struct sim *s)
  * and somebody else goes, too. Then it is back, and all must find each other by the shortest routes. */
 static void hub_goes(struct sim *s)
 {
-    uint32_t n = s->o.nodes, round, k;
+    uint32_t n = s->o.nodes, round, k, group;
 
     s->names = 1;
     add(s, n, 0, 0);
@@ -412,7 +412,9 @@ static void hub_goes(struct sim *s)
         case 0: crash(s, 0); break;
         case 1: power_off(s, 0); break;
         case 2: stall(s, 0, rnd(s, 20 * SECOND)); break;
-        default: partition(s, 0, 1 + (uint32_t)rnd(s, n - 1), rnd(s, 2) != 0);
+        default:
+            group = rnd(s, 2) != 0;
+            partition(s, 0, 1 + (uint32_t)rnd(s, n - 1), group);
         }
         run_for(s, rnd(s, 100 * MS));
         k = 1 + (uint32_t)rnd(s, n - 1);
