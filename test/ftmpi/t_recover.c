@@ -801,60 +801,47 @@ static void test_flood(size_t size)
     ftm_free(p->e);
 }
 
-/* Members are called to more and more agreements in which nobody takes part. */
-static void test_calls(void)
+/* Member 1 begins votes of a kind without end, ENTERs for 0: they are refused, and kept in so few bytes. */
+static void vote_without_end(struct process *p, uint64_t kind, uint32_t context, size_t most,
+                             const char *what)
 {
-    unsigned char bytes[4] = { 0, 0, 0, 0 };
-    struct ftm_arrival a = { NULL, 0, 0, bytes, sizeof bytes };
-    struct process *p;
+    unsigned char bytes[8] = { 0 };
+    struct ftm_arrival a = { p->e->procs[1], 0, 0, bytes, kind == 0 ? 8 : 4 };
+    size_t before = p->e->mem.bytes;
     uint32_t number = 0;
-    size_t before;
     int refused = 0;
 
-    world.count = world.notices = 0;
-    p = process_start(0, 0);
-    before = p->e->mem.bytes;
-    a.proc = p->e->procs[1];
     for (; !refused && number < 40000; number++) {
-        a.tag = FTM_WORD(FTM_AGREE, FTM_VOTE_AGREE, 0, number);
+        ftm_put32(bytes + 4, number);
+        a.tag = kind == 0 ? FTM_WORD(FTM_REVOKE, 1, context, 0) : FTM_WORD(FTM_AGREE, kind, context, number);
         refused = ftm_recover_arrived(p->e, &a) != 0 || p->e->ended;
     }
-    ok(refused && number > 1000 && p->e->mem.bytes - before < 5u << 20,
-       "agreements without end: refused at number %lu, %lu KiB", (unsigned long)number,
-       (unsigned long)(p->e->mem.bytes - before) >> 10);
+    ok(refused && number > 1000 && p->e->mem.bytes - before < most,
+       "%s: refused at number %lu, %lu KiB", what, (unsigned long)number, (unsigned long)(p->e->mem.bytes - before) >> 10);
     ftm_free(p->e);
 }
 
-/* A communicator is gone here, and others begin recoveries of it without end; each has our no. */
-static void test_gone(int enters)
+/* Members are called to more and more agreements in which nobody takes part. */
+static void test_calls(void)
 {
-    unsigned char bytes[8] = { 0 };
-    struct ftm_arrival a = { NULL, 0, 0, bytes, enters ? 8 : 4 };
+    world.count = world.notices = 0;
+    vote_without_end(process_start(0, 0), FTM_VOTE_AGREE, 0, 5u << 20, "agreements");
+}
+
+/* A communicator is gone here, and others begin recoveries of it; each has our no. */
+static void test_gone(uint64_t kind, const char *what)
+{
     struct ftm_comm_parts parts = { NULL, 100, NULL, NULL, NULL, 0 };
     struct ftm_comm *comm;
     struct process *p;
-    uint32_t number = 0;
-    size_t before;
-    int refused = 0;
 
     world.count = world.notices = 0;
     p = process_start(0, 0);
-    a.proc = p->e->procs[1];
     parts.parent = p->e->world;
     parts.group = parts.parent->group;
     ok(ftm_comm_new(p->e, &parts, &comm) == 0, "a communicator");
     ftm_comm_free(p->e, comm);
-    before = p->e->mem.bytes;
-    for (; !refused && number < 20000; number++) {
-        ftm_put32(bytes + 4, number);
-        a.tag = enters ? FTM_WORD(FTM_REVOKE, 1, 100, 0)
-                       : FTM_WORD(FTM_AGREE, FTM_VOTE_RECOVERY, 100, number);
-        refused = ftm_recover_arrived(p->e, &a) != 0;
-    }
-    ok(refused && number > 1000 && p->e->mem.bytes - before < 1u << 20,
-       "%s of one that is gone: refused at number %lu, %lu KiB", enters ? "ENTERs" : "recoveries",
-       (unsigned long)number, (unsigned long)(p->e->mem.bytes - before) >> 10);
-    ftm_free(p->e);
+    vote_without_end(p, kind, 100, 1u << 20, what);
 }
 
 /* What was early, and turns out to be what no member says, ends the job as it would have done in time. */
@@ -886,8 +873,8 @@ static void test_early(void)
     test_flood(4);
     test_flood(1 << 16);
     test_calls();
-    test_gone(0);
-    test_gone(1);
+    test_gone(FTM_VOTE_RECOVERY, "recoveries of one that is gone");
+    test_gone(0, "ENTERs for one that is gone");
     test_late();
 }
 

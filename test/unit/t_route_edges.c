@@ -283,9 +283,9 @@ static void test_two_asks(void)
     end();
 }
 
-static void test_relinked(void)
+/* Two neighbours, of which 1 leads to 3; and a request for a newer way there. */
+static struct phx__request begin_asked(void)
 {
-    /* Goal: what a neighbour asked for is void when its link is another one. */
     struct phx__request q = { .incarnation = 1, .seq = 9 };
 
     begin();
@@ -294,6 +294,14 @@ static void test_relinked(void)
     tell(1, 3, 2, 1);
     host_flush(h);
     host_id(&q.id, 3);
+    return q;
+}
+
+static void test_relinked(void)
+{
+    /* Goal: what a neighbour asked for is void when its link is another one. */
+    struct phx__request q = begin_asked();
+
     phx__route_request(r, node_of(2), &q, 5, world.now);
     check(phx__route_table_advertised(phx__route_dest(r, node_of(3)), node_of(2))->want == 9, "9 is wanted");
     down(2);
@@ -818,16 +826,10 @@ static void test_delegate(void)
 static void test_passed(void)
 {
     /* Goal: a request of others is passed on again only after 150 ms. */
-    struct phx__request q = { .incarnation = 1, .seq = 9 };
+    struct phx__request q = begin_asked();
 
-    begin();
-    up(1);
-    up(2);
-    tell(1, 3, 2, 1);
-    host_flush(h);
     wait(PHX__SECOND);
     hear();
-    host_id(&q.id, 3);
     phx__route_request(r, node_of(2), &q, 5, world.now);
     hear();
     check(said[NOTE_REQUEST] == 1, "passed on");
