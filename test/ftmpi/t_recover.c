@@ -817,7 +817,8 @@ static void vote_without_end(struct process *p, uint64_t kind, uint32_t context,
         refused = ftm_recover_arrived(p->e, &a) != 0 || p->e->ended;
     }
     ok(refused && number > 1000 && p->e->mem.bytes - before < most,
-       "%s: refused at number %lu, %lu KiB", what, (unsigned long)number, (unsigned long)(p->e->mem.bytes - before) >> 10);
+       "%s: refused at number %lu, %lu KiB", what, (unsigned long)number,
+       (unsigned long)(p->e->mem.bytes - before) >> 10);
     ftm_free(p->e);
 }
 
