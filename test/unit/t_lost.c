@@ -289,11 +289,11 @@ static void test_index_of_dead(void)
     check(phx__names_index_put(&r.lost.dead, &mark, 1) == 0, "a mark that a new index would not have");
     rig_claim(&r, 2, 5, 12, 13, 1, 0);
     (void)rig_news(&r);
-    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == 1, "names of others");
+    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == 1, "others");
     rig_claim(&r, 3, 5, 50, 59, 1, 0);
     phx__names_dead(&r.names, 3, 1);
     (void)rig_news(&r);
-    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == PHX__NONE, "those of the failed");
+    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == PHX__NONE, "the failed");
     rig_free(&r);
 }
 
