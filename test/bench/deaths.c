@@ -7,7 +7,7 @@
  * last K are killed (SIGKILL) one right after the other. A survivor is done when it reaches the living alone,
  * links stand to all of them, and no UPDATE has come to it for a second.
  *
- * Prints one line of name=value, tabs between, of the time from before the deaths until then, that last second
+ * Prints one line of name=value, tabs between, of all from before the deaths until then, that last second
  * included: entries told per dead and survivor; for each survivor bytes and frames that it sent (its dials of
  * the dead and heartbeats among them) and milliseconds of processor, the mean and the worst; dials for each;
  * and how long it took, in ms, to the last one's last UPDATE. */
