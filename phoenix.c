@@ -87,6 +87,7 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
+    PHX__TIMER_HUBS,       /* the host may be asked for hubs */
     PHX__TIMER_DETECT_LINK, /* arg: node */
     PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
@@ -2416,6 +2417,7 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
+    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     struct phx__dial_queue {
         uint32_t head, tail; /* targets that are due; PHX__NONE */
     } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
@@ -2428,6 +2430,10 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                                const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
+/* From now on there is PHX__TIMER_HUBS. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_ask_for_hubs(struct phx__dial *d);
+/* PHX__TIMER_HUBS fired: 1 if the host is to be asked, and the next time is not before retry_max is over. */
+PHX_PRIVATE int phx__dial_lacks_hubs(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
@@ -15008,6 +15014,13 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
     return delay;
 }
 
+/* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
+PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
+{
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
@@ -15015,6 +15028,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
         return;
     t->round = 0;
     dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_look_for_hubs(d);
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
@@ -15274,6 +15288,7 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .ask_timer = PHX__NONE,
                              .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
@@ -15282,6 +15297,25 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+}
+
+PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
+{
+    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+        return PHX_ENOMEM;
+    dial_look_for_hubs(d);
+    return 0;
+}
+
+PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
+{
+    int lacks = d->links == 0 && !d->stopped;
+
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
+        lacks &= d->targets.at[d->targets.hubs[i]].failures > 0;
+    if (lacks)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+    return lacks;
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -15341,6 +15375,7 @@ PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, 
     ts->hubs[k] = ts->hubs[--ts->hub_count];
     dial_rest(d, &ts->at[target]);
     phx__dial_target_free(ts, &ts->at[target]);
+    dial_look_for_hubs(d);
     return 0;
 }
 
@@ -15448,6 +15483,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     }
     if (has_left)
         dial_unmeet(d, node);
+    dial_look_for_hubs(d);
     dial_relax(d, before);
 }
 
@@ -23971,6 +24007,8 @@ static int wiring_open_rooms(phx *p)
     p->route.relay = c->relay;
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
+    if (err == 0 && c->on_need_hubs != NULL)
+        err = phx__dial_ask_for_hubs(&p->dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
@@ -24407,6 +24445,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_HUBS:
+        if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
+            p->cfg.on_need_hubs(p, PHX__USER(p));
+        break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
