@@ -6,7 +6,7 @@
 # NODES="8 16 32" does figures 3 and 4 with those sizes. ONLY="cost start" does these of: cost (3 and 4),
 # start (5), half (6), mesh (7), said (the other paper's 2), launch, mpi. RULES="default" leaves out the
 # papers' rules. Writes TSV into build/figures, each with the commit it was drawn at, and SVG and PNG if there
-# is a gnuplot; KEEP=1 puts those that are committed into test/sim/figures. All numbers are of virtual time and
+# is a gnuplot; KEEP=1 puts those that are committed in test/sim/figures. All numbers are of virtual time and
 # exact, the same on every machine, but for those of the launcher and the MPI, which are times of this one.
 set -eu
 export LC_ALL=C
