@@ -101,8 +101,8 @@ struct ftm_faults {
     char text[320];
 };
 
-/* Looks into rings before one of Phoenix. A rank that shares its core hardly looks: whom it waits for may need
- * that core. */
+/* Looks into rings before one of Phoenix. A rank that shares its core hardly looks: whom it waits for may
+ * need that core. */
 #define FTM_LOOKS(e) ((e)->config.crowded ? 10 : 100)
 
 struct ftm_counters {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long a call looks before it sleeps: where each rank of this host has a core, and where not. Between two
- * looks it gives its core away, so that ranks that share one change places faster than by sleeping; so that is
- * the time for each rank on a core. With 20 us for eight ranks on two cores each slept once in an agreement,
- * whose tree is gone through four times; with 100 us one in twenty does. */
+/* How long a call looks before it sleeps: where each rank of this host has a core, and where not. Between
+ * two looks it gives its core away, so that ranks that share one change places faster than by sleeping; so
+ * that is the time for each rank on a core. With 20 us for eight ranks on two cores each slept once in an
+ * agreement, whose tree is gone through four times; with 100 us one in twenty does. */
 #define ENVIRON_PATIENCE_US 50
 #define ENVIRON_CROWDED_US 25
 #define ENVIRON_CROWDED_MOST_US 100
