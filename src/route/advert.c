@@ -14,9 +14,9 @@
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with a node
- * that was reachable before is told at once what it needs, so that both ends know of all such ways when they
- * tell the others. */
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
+ * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
+ * when they tell the others. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
