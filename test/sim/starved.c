@@ -83,7 +83,8 @@ static void words_death(struct sim *s, uint32_t host)
     figure(s, "first_words one killed: quiet after s", (double)heard / 1e6);
     figure(s, "first_words one killed: processor ms per survivor",
            (double)(after.worked_us - before.worked_us) / 1e3 / others);
-    bar(s, "first_words one killed: entries per survivor", (double)(after.entries - before.entries) / others, 9);
+    bar(s, "first_words one killed: entries per survivor", (double)(after.entries - before.entries) / others,
+        9);
     bar(s, "first_words one killed: other links lost", (double)(after.lost - before.lost) - others, 0);
 }
 
