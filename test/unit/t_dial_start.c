@@ -128,8 +128,8 @@ static void test_start_stuck(void)
 static void test_start_turns(void)
 {
     /* Goal: while a node has not come to all nodes that are its own to dial, it dials none that is another's:
-     * those are late, too, and each pair would be dialled twice. Then it does. Method: it sends to 80 nodes, so a
-     * dial in 80 ms; about half are its own, and nobody dials it. */
+     * those are late, too, and each pair would be dialled twice. Then it does. Method: it sends to 80 nodes,
+     * so a dial in 80 ms; about half are its own, and nobody dials it. */
     struct rig *r = rig_new(100, 64, 49);
     uint8_t own[128] = { 0 };
     uint32_t i, node, timer, left = 0, early = 0;
