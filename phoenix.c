@@ -15653,16 +15653,19 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 
 PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
+    struct phx__dial_target *t = &d->targets.at[arg];
     uint32_t *head;
 
-    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
+    if (arg >= d->targets.count || !t->in_use)
         return;
-    if (!d->targets.at[arg].queued)
-        dial_push(d, &d->targets.at[arg]);
+    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else if (!t->queued)
+        dial_push(d, t);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            struct phx__dial_target *t = &d->targets.at[*head];
+            t = &d->targets.at[*head];
             dial_unqueue(d, t);
             dial_advance(d, t);
         }
@@ -22740,7 +22743,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     p->peers.at[l->peer].link = PHX__NONE;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
-    p->stats.links_lost++;
+    p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
@@ -23317,7 +23320,6 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
-    p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else
