@@ -863,7 +863,7 @@ static void test_callbacks(void)
     await(calls[TRACE] > 0);
     for (i = 0; i < KINDS; i++)
         silent += calls[i] == 0;
-    ok(silent == 0 && astray == 0, "all ten callbacks come, as the program set them (%d, %d)", silent, astray);
+    ok(silent == 0 && astray == 0, "all ten callbacks come as they were set (%d, %d)", silent, astray);
     end_all();
 }
 
