@@ -38,13 +38,17 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
+ * in so many places that a copy in each would be large. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
+#define PHX__APART __attribute__((noinline))
 #elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
+#define PHX__APART __attribute__((noinline))
 #else
 #define PHX__COLD
+#define PHX__APART
 #endif
 
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */
@@ -3349,7 +3353,7 @@ struct phx__node_keys {
     uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
     size_t pool_left;
 };
-/* A connection that ends before it was a link. */
+/* A connection, or a dial, that ends before it was a link. */
 struct phx__node_keys_end {
     const struct phx_address *peer;
     const char *why;      /* more about the reason, or NULL */
@@ -3377,9 +3381,6 @@ PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-/* The same of a dial that did not become a connection. */
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to,
-                                                int reason, uint64_t now);
 
 #endif
 
@@ -4392,7 +4393,7 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
 }
 
 /* The slot that holds key, or the empty one (there is one) where it would go. The capacity must not be 0. */
-static uint32_t map_find(const struct phx__map *m, uint64_t key)
+PHX__APART static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
 
@@ -4889,7 +4890,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 }
 
 /* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both begin at once, so the key need not be kept. */
-void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
 
@@ -4913,7 +4914,7 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 
 /* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
  * zeros: the size is hashed first. */
-void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
 {
     const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
                                (uint8_t)(size >> 24) };
@@ -5193,17 +5194,11 @@ void phx__buf_block_retire(struct phx__block *b)
     release(b->data, b->capacity, b->arg);
 }
 
-void phx__buf_block_drop(struct phx__block *b)
+/* Freed first and released last: the host may do as it likes in there, even use up all memory. */
+PHX__APART static void buf_block_free(struct phx__block *b)
 {
-    struct phx__block last;
+    struct phx__block last = *b;
 
-    if (b == NULL)
-        return;
-    PHX_ASSERT(b->refs > 0);
-    if (--b->refs > 0)
-        return;
-    /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
-    last = *b;
     if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
@@ -5211,6 +5206,13 @@ void phx__buf_block_drop(struct phx__block *b)
         last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
+}
+
+void phx__buf_block_drop(struct phx__block *b)
+{
+    PHX_ASSERT(b == NULL || b->refs > 0);
+    if (b != NULL && --b->refs == 0)
+        buf_block_free(b);
 }
 
 static void buf_free_copy(const void *data, size_t size, void *mem)
@@ -7524,7 +7526,7 @@ static int os_lock_path(const char *path)
     return fd;
 }
 
-static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
 {
     struct os_path *p;
     struct stat made;
@@ -7655,7 +7657,7 @@ static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 #endif
 }
 
-static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
+PHX__COLD static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7679,7 +7681,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
 
 /* ---- Dialling */
 
-static int os_dial(void *world, const struct phx_address *to, int *handle)
+PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7701,7 +7703,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_finish(void *world, int handle)
+PHX__COLD static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
     union os_sockaddr a;
@@ -7965,7 +7967,7 @@ static const struct phx_os os_posix = {
     os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
-int phx__os_init(struct phx_os *os, struct phx__mem *mem)
+PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 {
     struct os_world *w = (struct os_world *)phx__mem_zero(mem, sizeof *w);
     int err;
@@ -13180,7 +13182,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
-static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
+PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
@@ -13391,7 +13393,7 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
-static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
 
@@ -13501,7 +13503,7 @@ void phx__names_free(struct phx__names *n)
     phx__names_init(n, n->mem, n->ids);
 }
 
-int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
@@ -13537,7 +13539,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     return 1;
 }
 
-int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim end;
@@ -20215,28 +20217,19 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
-{
-    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
-    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-    for (; *why != 0; why++)
-        place = place * 31 + (unsigned char)*why;
-    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
-}
-
-int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
-                                    uint64_t now)
-{
-    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
-}
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
+    const char *why = end->why != NULL ? end->why : "";
+    int64_t before;
 
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    before = phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
@@ -20555,8 +20548,8 @@ static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_susp
     return i == UINT32_MAX ? NULL : &s->at[i];
 }
 
-static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
-                                uint64_t now)
+PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
+                                          const struct phx__suspect *r, uint64_t now)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -20623,8 +20616,8 @@ PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t nod
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
-                                 uint64_t now)
+PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f, uint64_t now)
 {
     struct phx__suspect r;
     uint64_t incarnation;
@@ -20686,7 +20679,8 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
 }
 
 /* A question about this node is answered; one about another goes on to that one. */
-int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
+PHX__COLD int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                         const struct phx__frame *f)
 {
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;
@@ -22069,7 +22063,7 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 }
 
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(phx *p, uint32_t nbr, int reply)
+PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
     uint32_t node = 0;
 
@@ -22237,7 +22231,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     return got;
 }
 
-static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__request q;
 
@@ -22269,7 +22263,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
 /* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
  * question of ours: it is work for us, and has us send what the peer says it lacks. */
-static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
@@ -22706,7 +22700,7 @@ static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
+PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -22825,7 +22819,7 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_free(phx *p)
+PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -22942,7 +22936,7 @@ static int links_make_room(phx *p)
     return links_keep_room(p, 1);
 }
 
-static void links_accept(phx *p, int listener)
+PHX__COLD static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
@@ -22995,7 +22989,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 }
 
 /* Opens the companion of a listener for processes of this host, if it is wanted. */
-static void links_open_companion(phx *p, int listener)
+PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -23012,7 +23006,7 @@ static void links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
-void phx__node_links_retry_listeners(phx *p)
+PHX__COLD void phx__node_links_retry_listeners(phx *p)
 {
     for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
@@ -23021,7 +23015,7 @@ void phx__node_links_retry_listeners(phx *p)
     links_look_again(p, phx__node_door_due(p));
 }
 
-int phx__node_links_listen(phx *p, struct phx_address *a)
+PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
@@ -23130,9 +23124,10 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 /* A dial that has failed before there was a connection, or the way to one. */
 static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
+    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
     char at[PHX_ADDRESS_TEXT];
 
-    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
                       phx_strerror(err));
 }
@@ -23253,7 +23248,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(phx *p, struct phx__link *l)
+PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t node;
@@ -23344,7 +23339,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
 }
 
 /* What a link that has come up teaches of own addresses. */
-static void links_learn_address(phx *p, const struct phx__link *l)
+PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -23971,7 +23966,7 @@ static int wiring_local(phx *p, int handle, struct phx_address *out)
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-static int wiring_open_keys(phx *p)
+PHX__COLD static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
@@ -23992,7 +23987,7 @@ static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-static int wiring_open_rooms(phx *p)
+PHX__COLD static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
@@ -24025,7 +24020,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-int phx__node_wiring_open(phx *p)
+PHX__COLD int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
@@ -24202,7 +24197,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
-static int step_write_card(phx *p)
+PHX__COLD static int step_write_card(phx *p)
 {
     const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
@@ -24384,7 +24379,7 @@ static int step_changed(phx *p, uint32_t node)
 }
 
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
-static void step_late(phx *p)
+PHX__COLD static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
@@ -24495,7 +24490,7 @@ static void step_timers(phx *p)
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
  * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
-static void step_leave(phx *p)
+PHX__COLD static void step_leave(phx *p)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -24521,7 +24516,7 @@ static void step_leave(phx *p)
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
-void phx__node_step_let_go(phx *p)
+PHX__COLD void phx__node_step_let_go(phx *p)
 {
     p->step.let_go = 0;
     step_renew_card(p);
@@ -24626,7 +24621,7 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_open_identity(phx *p, const struct phx_config *cfg)
+PHX__COLD static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
     uint8_t seed[16];
     struct phx_id id;
@@ -25231,7 +25226,7 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
         *out = p->cfg.detector;
 }
 
-static int api_config_check(const struct phx_config *c)
+PHX__COLD static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
     size_t label = c->label == NULL ? 0 : strlen(c->label);
@@ -25731,7 +25726,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
-int phx_cancel(phx *p, uint64_t token)
+PHX__COLD int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;
