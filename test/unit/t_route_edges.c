@@ -159,6 +159,17 @@ static void test_looks(void)
     phx__route_beat(r, node_of(1), &b, 1, world.now);
     ok(r->pace.look && r->counters.walked - walked >= 2 * (uint64_t)r->table.capacity,
        "a neighbour has lost a neighbour: both are looked at again");
+    tell(2, 3, 2, 1);
+    tell(1, 3, 2, 2);
+    host_flush(h);
+    hear();
+    walked = r->counters.walked;
+    check(tell_as(1, 3, 2, 2, 1, 0) == 0, "what the owner's side has said, too");
+    hear();
+    ok(r->counters.walked == walked && said[NOTE_UPDATE] == 0, "is only taken");
+    check(tell_as(1, 3, 2, 2, 1, 9) == 0, "a card that the owner's side has not said");
+    hear();
+    ok(r->counters.walked - walked == 512 && said[NOTE_UPDATE] == 1, "a frame to the owner's side alone");
     end();
 }
 
