@@ -240,6 +240,73 @@ static double site_dies(uint32_t each)
     return work;
 }
 
+/* ---- A hub -------------------------------------------------------------------------------------- */
+
+/* A client of the hub that has come, holds a name, and goes. */
+static void come_and_go(struct net *n, struct phx_config *cfg, struct spot *s)
+{
+    net_start(n, s, cfg, 0);
+    net_must(phx_assume(s->p, 10 * s->host, 10 * s->host), "phx_assume");
+    net_run(n, 200 * MS);
+    net_leave(n, s);
+}
+
+/* What a hub that so many clients have left does for one more that comes and goes. */
+static double former(uint32_t clients)
+{
+    struct phx_config cfg;
+    struct net n;
+    struct spot *s;
+    double work;
+
+    net_config(&cfg);
+    net_new(&n, 3);
+    (void)net_add(&n, &cfg, 1);
+    (void)net_add(&n, &cfg, 0); /* one stays */
+    s = net_add(&n, &cfg, 0);
+    net_run(&n, SECOND);
+    net_leave(&n, s);
+    for (uint32_t i = 0; i < clients; i++)
+        come_and_go(&n, &cfg, s);
+    net_run(&n, 70 * SECOND);
+    net_start(&n, s, &cfg, 0);
+    net_run(&n, 10 * SECOND);
+    work = n.spots[0].work;
+    net_leave(&n, s);
+    net_run(&n, 5 * SECOND);
+    work = n.spots[0].work - work;
+    n.count = 2;
+    net_free(&n);
+    return work;
+}
+
+/* Half of a hub's clients die at once: bytes, beside the 36 of one entry for each dead and survivor. */
+static double half_dies(uint32_t clients)
+{
+    struct phx_config cfg;
+    struct net n;
+    double bytes = 0;
+    uint32_t dead = clients / 2;
+
+    net_config(&cfg);
+    cfg.detector.interval_us = cfg.detector.insurance_us = 3600 * SECOND; /* no heartbeat comes between */
+    net_new(&n, clients + 1);
+    for (uint32_t i = 0; i <= clients; i++)
+        (void)net_add(&n, &cfg, i == 0);
+    net_until(&n, 0, clients, 1, clients + 1);
+    net_run(&n, 30 * SECOND);
+    for (uint32_t i = 0; i <= clients - dead; i++)
+        bytes -= (double)net_stats(&n.spots[i]).bytes_out;
+    for (uint32_t i = clients - dead + 1; i <= clients; i++)
+        net_crash(&n, i);
+    net_run(&n, 60 * SECOND);
+    n.count = clients - dead + 1;
+    for (uint32_t i = 0; i < n.count; i++)
+        bytes += (double)net_stats(&n.spots[i]).bytes_out;
+    net_free(&n);
+    return bytes / 36 / dead / (clients - dead);
+}
+
 /* ---- A full mesh -------------------------------------------------------------------------------- */
 
 enum event { JOIN, GOODBYE, DEATH };
@@ -500,6 +567,10 @@ static const struct row rows[] = {
       { 0, 1000, 10000, 100000 }, { 0, 100, 1000, 10000 }, 1, 2 },
     { "a site dies, messages held and ranges known", site_dies,
       { 10, 100, 1000, 10000 }, { 10, 100, 1000, 3000 }, 1, 3 },
+    { "a client leaves a hub, of former clients", former,
+      { 10, 100, 1000, 5000 }, { 10, 30, 100, 300 }, 1, 1.5 },
+    { "half of a hub's clients die, bytes beside 36 for each dead and survivor", half_dies,
+      { 30, 100, 300, 1000 }, { 20, 30, 40, 60 }, 0, 1.2 },
     { "frames of each of a mesh for one join", join_frames,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 5 },
     { "work of each of a mesh for one join", join_work,
