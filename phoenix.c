@@ -17508,10 +17508,14 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 
 void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
+    int drains = peer->out.path.drains;
+
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
+    if (drains)
+        sched_ask_route(p, peer);
 }
 
 static size_t sched_brought_most(const struct phx__post *p)
@@ -19723,12 +19727,13 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
-    int err = 0;
+    int drains, err = 0;
 
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
+    drains = o->path.drains;
     if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
@@ -19744,7 +19749,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
-    if (o->path.drains)
+    if (drains) /* until now, perhaps: what was lost goes by the way that waits */
         phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }
