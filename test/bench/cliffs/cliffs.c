@@ -280,7 +280,8 @@ static double former(uint32_t clients)
     return work;
 }
 
-/* Half of a hub's clients die at once: bytes, beside the 36 of one entry for each dead and survivor. */
+/* Half of a hub's clients die at once: the bytes that the living get, beside the 36 of one entry for each
+ * dead and survivor. */
 static double half_dies(uint32_t clients)
 {
     struct phx_config cfg;
@@ -296,13 +297,13 @@ static double half_dies(uint32_t clients)
     net_until(&n, 0, clients, 1, clients + 1);
     net_run(&n, 30 * SECOND);
     for (uint32_t i = 0; i <= clients - dead; i++)
-        bytes -= (double)net_stats(&n.spots[i]).bytes_out;
+        bytes -= (double)net_stats(&n.spots[i]).bytes_in;
     for (uint32_t i = clients - dead + 1; i <= clients; i++)
         net_crash(&n, i);
     net_run(&n, 60 * SECOND);
     n.count = clients - dead + 1;
     for (uint32_t i = 0; i < n.count; i++)
-        bytes += (double)net_stats(&n.spots[i]).bytes_out;
+        bytes += (double)net_stats(&n.spots[i]).bytes_in;
     net_free(&n);
     return bytes / 36 / dead / (clients - dead);
 }
@@ -569,8 +570,8 @@ static const struct row rows[] = {
       { 10, 100, 1000, 10000 }, { 10, 100, 1000, 3000 }, 1, 3 },
     { "a client leaves a hub, of former clients", former,
       { 10, 100, 1000, 5000 }, { 10, 30, 100, 300 }, 1, 1.5 },
-    { "half of a hub's clients die, bytes beside 36 for each dead and survivor", half_dies,
-      { 30, 100, 300, 1000 }, { 20, 30, 40, 60 }, 0, 1.2 },
+    { "half of a hub's clients die, bytes beside 36 for each of both halves", half_dies,
+      { 100, 200, 300, 1000 }, { 30, 40, 50, 60 }, 0, 1.2 },
     { "frames of each of a mesh for one join", join_frames,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 5 },
     { "work of each of a mesh for one join", join_work,
