@@ -87,6 +87,7 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
+    PHX__TIMER_HUBS,       /* the host may be asked for hubs */
     PHX__TIMER_DETECT_LINK, /* arg: node */
     PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
@@ -2416,6 +2417,7 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
+    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     struct phx__dial_queue {
         uint32_t head, tail; /* targets that are due; PHX__NONE */
     } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
@@ -2428,6 +2430,10 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                                const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
+/* From now on there is PHX__TIMER_HUBS. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_ask_for_hubs(struct phx__dial *d);
+/* PHX__TIMER_HUBS fired: 1 if the host is to be asked, and the next time is not before retry_max is over. */
+PHX_PRIVATE int phx__dial_lacks_hubs(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
@@ -3127,9 +3133,6 @@ PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint3
 #ifndef PHX_POST_SCHED_H
 #define PHX_POST_SCHED_H
 /* include "post/state.h" */
-
-/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
-#define PHX__LEND_LEAST 32768u
 
 #define PHX__PEER_OF(link, member) \
     ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
@@ -11675,7 +11678,9 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. */
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
+ * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
+ * when they tell the others. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -12024,18 +12029,28 @@ static void advert_drop_lapsed(struct phx__route *r)
     }
 }
 
-static void advert_update_all(struct phx__route *r)
+/* Sends all neighbours, or the dirty ones, what they need. */
+static void advert_update_each(struct phx__route *r, int all)
 {
-    uint32_t i, urgent = advert_sort_dirty(r);
+    uint32_t urgent = advert_sort_dirty(r);
 
-    r->pace.look = r->pace.urgent = 0;
-    r->pace.since = 0;
+    r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (i = 0; i < r->nbr_count; i++) {
-        advert_update(r, &r->nbrs[i], urgent);
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
+        if (all || r->nbrs[i].dirty)
+            advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
     r->pace.news = r->pace.look;
+}
+
+static void advert_update_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    r->pace.urgent = 0;
+    r->pace.since = 0;
+    advert_update_each(r, 1);
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
@@ -12074,6 +12089,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
     if (!pace->urgent && now < at) {
+        if (pace->look && !pace->news && !PHX__ROUTE_RULES(r))
+            advert_update_each(r, 0);
         phx__timer_set(r->timers, pace->tell_timer, at);
         return;
     }
@@ -15008,6 +15025,13 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
     return delay;
 }
 
+/* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
+PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
+{
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
@@ -15015,6 +15039,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
         return;
     t->round = 0;
     dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_look_for_hubs(d);
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
@@ -15274,6 +15299,7 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .ask_timer = PHX__NONE,
                              .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
@@ -15282,6 +15308,25 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+}
+
+PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
+{
+    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+        return PHX_ENOMEM;
+    dial_look_for_hubs(d);
+    return 0;
+}
+
+PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
+{
+    int lacks = d->links == 0 && !d->stopped;
+
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
+        lacks &= d->targets.at[d->targets.hubs[i]].failures > 0;
+    if (lacks)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+    return lacks;
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -15341,6 +15386,7 @@ PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, 
     ts->hubs[k] = ts->hubs[--ts->hub_count];
     dial_rest(d, &ts->at[target]);
     phx__dial_target_free(ts, &ts->at[target]);
+    dial_look_for_hubs(d);
     return 0;
 }
 
@@ -15448,6 +15494,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     }
     if (has_left)
         dial_unmeet(d, node);
+    dial_look_for_hubs(d);
     dial_relax(d, before);
 }
 
@@ -15603,16 +15650,19 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 
 PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
+    struct phx__dial_target *t = &d->targets.at[arg];
     uint32_t *head;
 
-    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
+    if (arg >= d->targets.count || !t->in_use)
         return;
-    if (!d->targets.at[arg].queued)
-        dial_push(d, &d->targets.at[arg]);
+    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else if (!t->queued)
+        dial_push(d, t);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            struct phx__dial_target *t = &d->targets.at[*head];
+            t = &d->targets.at[*head];
             dial_unqueue(d, t);
             dial_advance(d, t);
         }
@@ -21850,14 +21900,14 @@ PHX__COLD void phx__node_dead_due(phx *p)
 /* include "node/base.h" */
 
 #define FRAMES_CARD_INLINE 16384u /* larger cards travel in CARD frames just before their UPDATE */
-#define FRAMES_CARD_HEAD 64u      /* bytes of a CARD frame around its part of the card */
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
-#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+#define FRAMES_HEAD 128u /* bytes of a frame around its card or its returns, or of one of fixed size */
 /* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
 #define FRAMES_LONG_MS 600000u
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define FRAMES_LENT_LEAST 32768u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -21890,7 +21940,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     struct phx__writer w;
 
     if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
+        || phx__link_out_control(&p->set, l, FRAMES_HEAD, &w) != 0)
         return 0;
     phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
@@ -21906,7 +21956,7 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = frames_begin(p, nbr, c.size + FRAMES_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_route_put_card_part(&w, &c);
         frames_end(p, l, &w);
@@ -22058,7 +22108,7 @@ int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int ga
 {
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
     if ((l = frames_begin(p, next, size, &w)) == NULL)
@@ -22282,7 +22332,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= PHX__LEND_LEAST
+    int lends = raw_size >= FRAMES_LENT_LEAST
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
@@ -22690,7 +22740,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     p->peers.at[l->peer].link = PHX__NONE;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
-    p->stats.links_lost++;
+    p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
@@ -23267,7 +23317,6 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
-    p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else
@@ -23971,6 +24020,8 @@ static int wiring_open_rooms(phx *p)
     p->route.relay = c->relay;
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
+    if (err == 0 && c->on_need_hubs != NULL)
+        err = phx__dial_ask_for_hubs(&p->dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
@@ -24407,6 +24458,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_HUBS:
+        if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
+            p->cfg.on_need_hubs(p, PHX__USER(p));
+        break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:

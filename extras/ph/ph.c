@@ -444,6 +444,13 @@ static void on_conflict(phx *p, struct phx_range range, const struct phx_id *win
     h->user.on_conflict(p, range, winner, h->user.user);
 }
 
+static void on_need_hubs(phx *p, void *user)
+{
+    struct ph *h = user;
+
+    h->user.on_need_hubs(p, h->user.user);
+}
+
 static void on_log(phx *p, int level, const char *line, void *user)
 {
     struct ph *h = user;
@@ -471,6 +478,7 @@ static void interpose(struct ph *h, struct phx_config *core)
     core->on_done = h->user.on_done != NULL ? on_done : NULL;
     core->on_node = h->user.on_node != NULL ? on_node : NULL;
     core->on_conflict = h->user.on_conflict != NULL ? on_conflict : NULL;
+    core->on_need_hubs = h->user.on_need_hubs != NULL ? on_need_hubs : NULL;
     core->on_log = h->user.on_log != NULL ? on_log : NULL;
 }
 

@@ -80,6 +80,7 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
+    PHX__TIMER_HUBS,       /* the host may be asked for hubs */
     PHX__TIMER_DETECT_LINK, /* arg: node */
     PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */

@@ -406,6 +406,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_HUBS:
+        if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
+            p->cfg.on_need_hubs(p, PHX__USER(p));
+        break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:

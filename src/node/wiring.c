@@ -408,6 +408,8 @@ static int wiring_open_rooms(phx *p)
     p->route.relay = c->relay;
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
+    if (err == 0 && c->on_need_hubs != NULL)
+        err = phx__dial_ask_for_hubs(&p->dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
