@@ -137,7 +137,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     phx__dial_down(&p->dial, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
-    phx__node_dead_note(p);
+    phx__node_dead_note(p, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */

@@ -161,7 +161,7 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
+        if (nbr == node || s->ops.is_vain(s->env.ctx, nbr, node))
             continue;
         b.target = s->env.ids->at[nbr];
         sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
