@@ -496,6 +496,12 @@ struct phx_config {
      * TLS is spoken on it, since it should lead to a listener. No key is asked for: whether the way is safe
      * the host knows. NULL: such addresses are PHX_ESCHEME. */
     int (*dial)(phx *p, const char *address, void *user);
+    /* This node has no link, and each hub that it has, if it has any, was dialled in vain: does the host know
+     * of others, from DNS, a file or its scheduler? Here or later it calls phx_join for them, and phx_unjoin
+     * for those that are no more. Called inside phx_step: in the first one if there is no hub, else when the
+     * last of them has failed, and then once in cfg.retry_max_us until there is a link. Also in here phx_join
+     * resolves host names, which may block as nothing else in a step does: best it gets numeric addresses. */
+    void (*on_need_hubs)(phx *p, void *user);
     int log_level; /* lines above it are not made; default PHX_LOG_INFO */
 
     const struct phx_alloc *alloc; /* NULL: malloc and free */
@@ -568,7 +574,8 @@ int phx_advertise(phx *p, const char *address);
 
 /* Names a hub: a node to find the others through. Dialled now and whenever there is no link with
  * it, until phx_unjoin. May be called before anybody listens there. Resolves like phx_listen. Up to 64
- * hubs. With cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. */
+ * hubs. With cfg.dial also "scheme://anything" in up to 103 printable ASCII characters, not resolved. If none
+ * of them answers, on_need_hubs asks for others. */
 int phx_join(phx *p, const char *address);
 
 /* Forgets a hub: it is not dialled any more. A link with it stays, and comes back only as one with any node
@@ -589,7 +596,8 @@ int phx_adopt(phx *p, int fd, int dialer);
 
 /* Does what is due, a bounded amount of it, and never blocks. Messages, outcomes, rooms and broken names are
  * told for a tenth of detector.interval_us in one step, and one more of each kind; what is left is for the
- * next step. (Not counted: on_node of nodes that fail at one moment, on_handed, on_trace, cfg.dial.)
+ * next step. (Not counted: on_node of nodes that fail at one moment, on_handed, on_trace, on_need_hubs,
+ * cfg.dial.)
  *     ready: pollfds filled by phx_fds and then by poll (others among them are skipped); NULL (n is 0): look
  * for what is ready with one system call, or begin with the link that alone was ready at the last looks.
  * n == 0 with ready != NULL: nothing is looked for, and all that this node owes leaves, acks too: the cheap

@@ -110,7 +110,7 @@ module phoenix
     integer(c_int64_t) :: dial_timeout_us, retry_min_us, retry_max_us
     type(phx_detector) :: detector
     type(c_funptr) :: on_message, on_begin, on_abandon, on_done, on_member, on_writable, on_node, on_broken, &
-        on_conflict, on_handed, on_trace, on_log, dial
+        on_conflict, on_handed, on_trace, on_log, dial, on_need_hubs
     integer(c_int) :: log_level
     type(c_ptr) :: alloc, os
     type(c_funptr) :: record
@@ -143,6 +143,9 @@ module phoenix
     subroutine phx_on_broken(p, lost, broken, user) bind(c)
       import; type(c_ptr), value :: p, user; type(phx_lost), intent(in) :: lost
       integer(c_int), value :: broken
+    end subroutine
+    subroutine phx_on_need_hubs(p, user) bind(c)
+      import; type(c_ptr), value :: p, user
     end subroutine
     subroutine phx_on_log(p, level, line, user) bind(c)
       import; type(c_ptr), value :: p, user, line; integer(c_int), value :: level

@@ -92,6 +92,7 @@ _on_writable = c.CFUNCTYPE(None, _P, u64, _P)
 _on_node = c.CFUNCTYPE(None, _P, c.POINTER(_Node), _P)
 _on_broken = c.CFUNCTYPE(None, _P, c.POINTER(_Lost), c.c_int, _P)
 _on_conflict = c.CFUNCTYPE(None, _P, Range, c.POINTER(Id), _P)
+_on_need_hubs = c.CFUNCTYPE(None, _P, _P)
 _on_log = c.CFUNCTYPE(None, _P, c.c_int, c.c_char_p, _P)
 
 
@@ -108,8 +109,8 @@ class _Config(c.Structure):
                 ("on_message", _on_message), ("on_begin", _P), ("on_abandon", _P), ("on_done", _on_done),
                 ("on_member", _on_member), ("on_writable", _on_writable), ("on_node", _on_node),
                 ("on_broken", _on_broken), ("on_conflict", _on_conflict), ("on_handed", _P), ("on_trace", _P),
-                ("on_log", _on_log), ("dial", _P), ("log_level", c.c_int), ("alloc", _P), ("os", _P),
-                ("record", _P)]
+                ("on_log", _on_log), ("dial", _P), ("on_need_hubs", _on_need_hubs),
+                ("log_level", c.c_int), ("alloc", _P), ("os", _P), ("record", _P)]
 
 
 class Error(Exception):
@@ -179,10 +180,10 @@ def now_us():
 class Node:
     """A node. Settings are those of struct phx_config by name (cluster, key, label, tls, relay, mem_limit, ...), with
     fast=True for PHX_PRESET_FAST. Callbacks: on_message(Message), on_node(NodeInfo), on_broken(first, last, broken),
-    on_conflict(first, last), on_writable(name), on_log(level, line)."""
+    on_conflict(first, last), on_writable(name), on_log(level, line), on_need_hubs(): it may call join."""
 
     def __init__(self, on_message=None, on_node=None, on_broken=None, on_conflict=None, on_writable=None, on_log=None,
-                 fast=False, **settings):
+                 on_need_hubs=None, fast=False, **settings):
         self._p = _P()
         self._raised = None
         self._waiters = {}
@@ -195,7 +196,7 @@ class Node:
         if fast:
             _lib.phx_detector_preset(c.byref(cfg.detector), 2)
         self._configure(cfg, settings)
-        self._callbacks(cfg, on_message, on_node, on_broken, on_conflict, on_writable, on_log)
+        self._callbacks(cfg, on_message, on_node, on_broken, on_conflict, on_writable, on_log, on_need_hubs)
         self._check(_lib.phx_new(c.byref(self._p), c.byref(cfg), now_us()), "no node")
 
     @staticmethod
@@ -219,7 +220,7 @@ class Node:
 
         return call
 
-    def _callbacks(self, cfg, message, node, broken, conflict, writable, log):
+    def _callbacks(self, cfg, message, node, broken, conflict, writable, log, need_hubs):
         none = lambda *_: None  # noqa: E731
         message, node, broken = message or none, node or none, broken or none
         conflict, writable, log = conflict or none, writable or none, log or none
@@ -233,6 +234,8 @@ class Node:
             "on_done": _on_done(g(lambda p, token, to, tag, result, u: self._settle(token, result))),
             "on_log": _on_log(g(lambda p, level, line, u: log(level, line.decode(errors="replace")))),
         }
+        if need_hubs is not None:  # else nobody is to be asked
+            keep["on_need_hubs"] = _on_need_hubs(g(lambda p, u: need_hubs()))
         for name, function in keep.items():
             setattr(cfg, name, function)
         self._keep = keep  # ctypes forgets functions that nobody holds

@@ -354,6 +354,13 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
     return delay;
 }
 
+/* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
+PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
+{
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
@@ -361,6 +368,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
         return;
     t->round = 0;
     dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_look_for_hubs(d);
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
@@ -620,6 +628,7 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .ask_timer = PHX__NONE,
                              .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
@@ -628,6 +637,25 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+}
+
+PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
+{
+    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+        return PHX_ENOMEM;
+    dial_look_for_hubs(d);
+    return 0;
+}
+
+PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
+{
+    int lacks = d->links == 0 && !d->stopped;
+
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
+        lacks &= d->targets.at[d->targets.hubs[i]].failures > 0;
+    if (lacks)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+    return lacks;
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -687,6 +715,7 @@ PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, 
     ts->hubs[k] = ts->hubs[--ts->hub_count];
     dial_rest(d, &ts->at[target]);
     phx__dial_target_free(ts, &ts->at[target]);
+    dial_look_for_hubs(d);
     return 0;
 }
 
@@ -794,6 +823,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     }
     if (has_left)
         dial_unmeet(d, node);
+    dial_look_for_hubs(d);
     dial_relax(d, before);
 }
 
@@ -949,16 +979,19 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 
 PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
+    struct phx__dial_target *t = &d->targets.at[arg];
     uint32_t *head;
 
-    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
+    if (arg >= d->targets.count || !t->in_use)
         return;
-    if (!d->targets.at[arg].queued)
-        dial_push(d, &d->targets.at[arg]);
+    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else if (!t->queued)
+        dial_push(d, t);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            struct phx__dial_target *t = &d->targets.at[*head];
+            t = &d->targets.at[*head];
             dial_unqueue(d, t);
             dial_advance(d, t);
         }

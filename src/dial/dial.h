@@ -37,6 +37,7 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
+    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     struct phx__dial_queue {
         uint32_t head, tail; /* targets that are due; PHX__NONE */
     } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
@@ -49,6 +50,10 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                                const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
+/* From now on there is PHX__TIMER_HUBS. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_ask_for_hubs(struct phx__dial *d);
+/* PHX__TIMER_HUBS fired: 1 if the host is to be asked, and the next time is not before retry_max is over. */
+PHX_PRIVATE int phx__dial_lacks_hubs(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);

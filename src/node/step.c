@@ -150,7 +150,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
-static int step_write_card(phx *p)
+PHX__COLD static int step_write_card(phx *p)
 {
     const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
@@ -332,7 +332,7 @@ static int step_changed(phx *p, uint32_t node)
 }
 
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
-static void step_late(phx *p)
+PHX__COLD static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
@@ -406,6 +406,10 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_HUBS:
+        if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
+            p->cfg.on_need_hubs(p, PHX__USER(p));
+        break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -439,7 +443,7 @@ static void step_timers(phx *p)
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
  * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
-static void step_leave(phx *p)
+PHX__COLD static void step_leave(phx *p)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -465,7 +469,7 @@ static void step_leave(phx *p)
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
-void phx__node_step_let_go(phx *p)
+PHX__COLD void phx__node_step_let_go(phx *p)
 {
     p->step.let_go = 0;
     step_renew_card(p);
@@ -570,7 +574,7 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_open_identity(phx *p, const struct phx_config *cfg)
+PHX__COLD static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
     uint8_t seed[16];
     struct phx_id id;

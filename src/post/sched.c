@@ -628,6 +628,7 @@ void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
     sched_unlist(p, &peer->own);
     peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
+    sched_ask_route(p, peer); /* transit need not wait for what is under way any more */
 }
 
 static size_t sched_brought_most(const struct phx__post *p)

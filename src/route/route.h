@@ -34,6 +34,7 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
@@ -66,6 +67,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
 
@@ -166,6 +168,9 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
+ * ours, and took back the way that it had. */
+PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */

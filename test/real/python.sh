@@ -75,6 +75,14 @@ for call, name in ((lambda: a.join("frog"), "a bad address"), (lambda: a.assume(
         ok(False, name)
     except phoenix.Error as e:
         ok(e.code < 0 and str(e), f"{name}: {e}")
+def more_hubs():
+    asked.append(1)
+    alone.join(hub)
+
+asked, hub = [], a.listen("tcp://127.0.0.1:0")
+alone = phoenix.Node(label="alone", on_need_hubs=more_hubs)
+ok(both(a, alone, lambda: a.owner(1) and len(alone.nodes()) > 1) and len(asked) == 1, "a node asks for hubs")
+del alone
 try:
     phoenix.Node(colour=3)
     ok(False, "an unknown setting")

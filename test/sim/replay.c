@@ -467,6 +467,12 @@ static void on_trace(phx *p, const struct phx_trace *trace, void *user)
     call_inside();
 }
 
+static void on_need_hubs(phx *p, void *user)
+{
+    (void)p, (void)user;
+    call_inside();
+}
+
 static void on_log(phx *p, int level, const char *line, void *user)
 {
     (void)p, (void)user;
@@ -790,6 +796,7 @@ static void callbacks(struct phx_config *c)
     SET(on_broken);
     SET(on_conflict);
     SET(on_trace);
+    SET(on_need_hubs);
     SET(on_log);
     c->on_handed = c->on_handed != NULL ? on_conflict : NULL;
     c->dial = c->dial != NULL ? on_dial : NULL;

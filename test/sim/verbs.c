@@ -389,13 +389,15 @@ static int os_random(void *world, void *out, size_t size)
     return 0;
 }
 
-/* Names are "host0", "host1" ..., by index. */
+/* Names are "host0", "host1" ..., by index. Promise 39: a step resolves none, since that may block. */
 static int os_resolve(void *world, const char *host, struct phx_address *out, int capacity)
 {
     struct world_host *h = world;
     char *end;
     unsigned long n;
 
+    if (h->stepping)
+        world_fail(h->w, "host %u: a step resolves %s", (unsigned)h->index, host);
     if (strncmp(host, "host", 4) != 0)
         return PHX_ERESOLVE;
     n = strtoul(host + 4, &end, 10);

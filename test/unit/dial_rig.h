@@ -34,6 +34,8 @@ struct rig {
     uint32_t open_count;
     struct dialled last;   /* of all dials */
     uint32_t dials, abandons;
+    uint32_t asked; /* for hubs, so often; and when last */
+    uint64_t asked_at;
     int busy;    /* messages are under way */
     int answers; /* each dial has an answer at once, and is no link yet */
     int refuse;            /* each dial fails at once so; 0: under way */
@@ -187,8 +189,14 @@ static inline void rig_run(struct rig *r, uint64_t until)
     while (phx__timer_next(&r->timers) <= until && count++ < 1000000) {
         if (phx__timer_next(&r->timers) > r->now)
             r->now = phx__timer_next(&r->timers);
-        if (phx__timer_pop(&r->timers, r->now, &kind, &arg) == 1)
+        if (phx__timer_pop(&r->timers, r->now, &kind, &arg) != 1)
+            continue;
+        if (kind != PHX__TIMER_HUBS) {
             phx__dial_due(&r->d, arg);
+        } else if (phx__dial_lacks_hubs(&r->d)) {
+            r->asked++;
+            r->asked_at = r->now;
+        }
     }
     check(count < 1000000, "time does not stand still");
     r->now = until;

@@ -103,6 +103,73 @@ static void test_unhub(void)
     rig_free(r);
 }
 
+static void test_asks_for_hubs(void)
+{
+    /* Promise 39. Goal: the host is asked for hubs if there is no link and none of those that there are
+     * answers, and once in RETRY_MAX at most. Method: no hub, a silent one, one that refuses beside it,
+     * links that come and go, a goodbye; and nobody who is to be asked. */
+    struct rig *r = rig_new(10, 64, 20);
+    uint32_t node = rig_node(r), other = rig_node(r), i;
+    uint64_t at;
+
+    rig_pass(r, 100 * SECOND);
+    phx__dial_ask_for_hubs(&r->d);
+    rig_pass(r, 0);
+    ok(r->asked == 1 && r->asked_at == 101 * SECOND, "without a hub: at once");
+    rig_pass(r, 10 * RETRY_MAX);
+    ok(r->asked == 11 && r->asked_at == r->now, "and then each RETRY_MAX");
+    rig_hub(r, 1);
+    rig_pass(r, 2 * RETRY_MAX);
+    ok(r->asked == 11 && r->open_count == 1, "a hub whose dial goes on may still answer");
+    rig_fail(r, r->last.slot, PHX_ETIMEDOUT);
+    rig_pass(r, 0);
+    ok(r->asked == 12 && r->asked_at == r->now, "it does not: asked in that moment");
+    rig_hub(r, 2);
+    r->fail_port = 7000;
+    rig_pass(r, 0);
+    ok(r->asked == 12, "the next one fails at once, and it is too soon");
+    at = r->now;
+    rig_pass(r, RETRY_MAX);
+    ok(r->asked == 13 && r->asked_at == at + RETRY_MAX, "RETRY_MAX after the last time");
+    rig_up(r, PHX__NONE, node);
+    rig_pass(r, 100 * RETRY_MAX);
+    ok(r->asked == 13, "nobody is asked while there is a link");
+    rig_up(r, PHX__NONE, other);
+    phx__dial_down(&r->d, node);
+    rig_pass(r, RETRY_MAX);
+    ok(r->asked == 13, "or another one");
+    phx__dial_down(&r->d, other);
+    rig_pass(r, 0);
+    ok(r->asked == 14, "the last one is lost: asked at once");
+    for (i = 0; i < 1000; i++) {
+        rig_up(r, PHX__NONE, node);
+        phx__dial_down(&r->d, node);
+        rig_pass(r, RETRY_MAX / 100);
+    }
+    ok(r->asked == 24, "links that come and go change nothing: %u", r->asked);
+    r->fail_port = 0;
+    rig_up(r, PHX__NONE, node);
+    rig_pass(r, 2 * RETRY_MAX);
+    check(rig_hub(r, 3) == 0, "a hub");
+    phx__dial_down(&r->d, node);
+    rig_pass(r, 0);
+    ok(r->asked == 24, "one that has not failed yet, it waits for that one alone");
+    check(phx__dial_unhub(&r->d, (struct phx_address[]){ v6(3, 7000) }, 1) == 0, "unhub");
+    rig_pass(r, 0);
+    ok(r->asked == 25, "or until that one is forgotten");
+    phx__dial_stop(&r->d);
+    rig_pass(r, 10 * RETRY_MAX);
+    ok(r->asked == 25, "nobody is asked by a node that leaves");
+    rig_free(r);
+    r = rig_new(10, 64, 21);
+    rig_pass(r, RETRY_MAX);
+    ok(phx__timer_next(&r->timers) == UINT64_MAX && r->asked == 0, "nobody is to be asked: no timer");
+    r->heap.fail_at = 1;
+    r->heap.calls = 0;
+    ok(phx__dial_ask_for_hubs(&r->d) == PHX_ENOMEM, "no memory");
+    rig_free(r);
+}
+
 static void test_flapping(void)
 {
     /* Goal: a link that comes and goes does not burn. Method: a hub whose links live 10 ms, then
@@ -540,6 +607,7 @@ int main(void)
     test_hub();
     test_hub_limits();
     test_unhub();
+    test_asks_for_hubs();
     test_flapping();
     test_hub_leaves();
     test_reset();

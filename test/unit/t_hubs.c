@@ -7,6 +7,8 @@
 
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
+#else
+#include "os/os.h"
 #endif
 
 #include "nodes.h"
@@ -195,10 +197,126 @@ static void test_told_why(void)
     finish(&n[0]);
 }
 
+/* ---- A host that is asked for hubs ----------------------------------------------------------- */
+
+static struct {
+    int count, wrong;   /* how often it was asked; the last hub had not failed, or it could call phx_step */
+    const char *answer; /* what it joins */
+    char dead[PHX_ADDRESS_TEXT]; /* what it forgets */
+    int does;           /* 1: phx_close; 2: phx_free */
+    unsigned long resolves;
+} asked;
+
+static void need_hubs(phx *p, void *user)
+{
+    struct node *m = user;
+    struct phx_hub hub;
+
+    asked.count++;
+    asked.wrong += p != m->p || phx_step(p, 0, NULL, 0) != PHX_ESTATE;
+    asked.wrong += phx_hubs(p, &hub, 1) == 1 && hub.error != PHX_EREFUSED;
+    if (asked.dead[0] != 0)
+        asked.wrong += phx_unjoin(p, asked.dead) != 0;
+    asked.dead[0] = 0;
+    if (asked.answer != NULL)
+        asked.wrong += phx_join(p, asked.answer) != 0;
+    if (asked.does == 1)
+        (void)phx_close(p, 0);
+    if (asked.does == 2)
+        phx_free(p);
+}
+
+static int (*real_resolve)(void *world, const char *host, struct phx_address *out, int capacity);
+
+static int count_resolve(void *w, const char *host, struct phx_address *out, int capacity)
+{
+    asked.resolves++;
+    return real_resolve(w, host, out, capacity);
+}
+
+/* In the real world, but for a resolve that counts. */
+static void begin_asked(struct node *m)
+{
+    static struct phx__mem mem;
+    static struct phx_os os;
+    struct phx_config c;
+
+    settings(m, &c);
+    hurry(&c);
+    phx__mem_init(&mem, NULL, 0);
+    check(phx__os_init(&os, &mem) == 0, "a world");
+    real_resolve = os.resolve;
+    os.resolve = count_resolve;
+    c.os = &os;
+    c.on_need_hubs = need_hubs;
+    begin_as(m, &c, NULL);
+}
+
+/* Promises 35, 39: a hub that is dead, and the host knows a better one. Names are resolved in calls alone. */
+static void test_need_hubs(void)
+{
+    char by_name[64];
+    uint64_t dials;
+    int once;
+
+    memset(&asked, 0, sizeof asked);
+    begin_apart(&n[0], 4);
+    begin_apart(&n[2], 4);
+    memcpy(asked.dead, n[2].at, sizeof asked.dead);
+    finish(&n[2]);
+    (void)snprintf(by_name, sizeof by_name, "tcp://localhost:%s", strrchr(n[0].at, ':') + 1);
+    asked.answer = by_name;
+    begin_asked(&n[1]);
+    check(phx_join(n[1].p, asked.dead) == 0, "join");
+    eventually(linked(&n[0], &n[1]), "the only hub is dead, and the host names another one");
+    ok(asked.count == 1 && asked.wrong == 0 && asked.resolves == 1,
+       "asked once, when that had failed: %d, %d", asked.count, asked.wrong);
+    go_on(1200 * MS);
+    ok(asked.count == 1, "and no more while there is a link");
+    dials = stats_of(&n[1]).dials;
+    asked.answer = NULL;
+    asked.wrong = 0;
+    finish(&n[0]);
+    eventually(asked.count == 2, "the link is lost and its hub is dead: asked");
+    once = asked.count;
+    go_on(1700 * MS); /* retry_max_us is 500 ms */
+    ok(asked.count >= once + 2 && asked.count <= once + 4, "then each retry_max_us: %d", asked.count - once);
+    ok(asked.resolves == 1 && stats_of(&n[1]).dials > dials + 2 && asked.wrong == 0,
+       "%d more dials, and names are resolved in phx_join alone", (int)(stats_of(&n[1]).dials - dials));
+    finish(&n[1]);
+}
+
+/* Without any hub, the first step asks; in there a node may be closed or freed. */
+static void test_need_hubs_ends(void)
+{
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        memset(&asked, 0, sizeof asked);
+        asked.does = i;
+        begin_asked(&n[0]);
+        ok(asked.count == 0 && phx_deadline(n[0].p) <= phx_now_us(), "without hubs there is something to do");
+        phx_step(n[0].p, phx_now_us(), NULL, 0);
+        ok(asked.count == 1 && asked.wrong == 0, "its first step asks%s",
+           i == 0 ? "" : i == 1 ? ", and is told to close" : ", and is freed");
+        if (i == 2) {
+            hosts[--host_count] = NULL; /* there is no other */
+            n[0].p = NULL;
+            ok(test_heap_is_clean(&n[0].heap), "all of it");
+        } else {
+            go_on(700 * MS);
+        }
+        ok(asked.count == 1 + (i == 0), "%s", i == 0 ? "again after retry_max_us" : "no more");
+        finish(&n[0]);
+    }
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     test_told_why();
+    test_need_hubs();
+    test_need_hubs_ends();
     test_star();
     test_unjoin();
     test_told_at_once();

@@ -259,6 +259,49 @@ static void test_queueing(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_waits_and_loses(void)
+{
+    /* Goal: what is sent again while a better route waits takes that one, for nobody may serve the former any
+     * more: the campaign's seed 404 waited a minute for a link that was gone. And so does what is sent anew
+     * after its target failed and came back. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    struct phx__post_peer *peer;
+    struct phx__ack a;
+    int i;
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    w->frozen = 1;
+    for (i = 0; i < 2; i++) {
+        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+        turns(w, 2, 1000);
+    }
+    peer = peer_of(w, 0, 2);
+    route(w, 0, 2, 2);
+    ok(peer->out.path.drains && peer->nbr == as_seen(0, 1), "a better way waits");
+    a = (struct phx__ack){ .source = id_of(2), .target = id_of(0), .window = 65536 };
+    a.epoch = peer->out.epoch;
+    phx__post_recv_ack(&n->post, &a, 1);
+    ok(!peer->out.path.drains && peer->nbr == as_seen(0, 2) && peer->own.next != NULL,
+       "a gap is reported: all goes that way");
+    cut(w, 0, 1);
+    w->frozen = 0;
+    ok(settle(w) && w->got == 2 && no_errors(w), "and arrives");
+
+    route(w, 0, 2, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    route(w, 0, 2, 2);
+    ok(peer->out.path.drains, "again");
+    phx__post_box_failed(&n->post, as_seen(0, 2));
+    ok(!peer->out.path.drains && peer->nbr == as_seen(0, 2), "the target fails: the next flow goes that way");
+    w->frozen = 0;
+    check(settle(w), "settles");
+    ok(world_free(w), "no byte leaked");
+}
+
 static void inject_as(struct world *w, struct phx_id source, uint64_t epoch, uint64_t number, int flags,
                       uint64_t total, size_t size);
 
@@ -584,6 +627,7 @@ int main(void)
     test_transit();
     test_backstop();
     test_queueing();
+    test_waits_and_loses();
     test_early();
     test_tails();
     test_rewinds();

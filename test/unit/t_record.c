@@ -23,7 +23,7 @@ static char key_path[200];
 static struct { /* of the one that is recorded */
     FILE *file;
     unsigned char *big; /* lent by on_begin */
-    int released, abandoned, traced, dialled;
+    int released, abandoned, traced, dialled, asked;
 } rec;
 
 static const char *path_of(const char *name)
@@ -103,6 +103,13 @@ static void traced(phx *p, const struct phx_trace *t, void *user)
     (void)phx_assume(p, 50, 60);
 }
 
+static void alone(phx *p, void *user)
+{
+    (void)user;
+    rec.asked++;
+    (void)phx_join(p, "tcp://127.0.0.1:9"); /* nobody is there */
+}
+
 static int dialled(phx *p, const char *address, void *user)
 {
     (void)address, (void)user;
@@ -138,6 +145,7 @@ static void begin_recorded(struct node *n, const char *path, size_t mem_limit)
     cfg.on_abandon = abandoned;
     cfg.on_trace = traced;
     cfg.dial = dialled;
+    cfg.on_need_hubs = alone;
     cfg.record = keep;
     if ((rec.file = fopen(path, "wb")) == NULL)
         exit(1);
@@ -201,7 +209,8 @@ static void live(struct node *n, struct node *other)
     begin_other(other, n->at);
     eventually(n->event_count > 0 && phx_owner(n->p, 2, NULL) == 0, "two nodes know each other");
     call_all(n, other);
-    eventually(rec.traced == 1 && rec.dialled > 0 && n->outcome_count == 2 && n->mail_count >= 3,
+    eventually(rec.traced == 1 && rec.dialled > 0 && rec.asked > 0 && n->outcome_count == 2
+                   && n->mail_count >= 3,
                "all that was called for has come");
     (void)phx_fail(n->p, &stranger);
     (void)phx_step(n->p, phx_now_us(), host_fds, 0);
@@ -326,7 +335,7 @@ static void ask_all(struct node *n, const struct phx_id *other)
            && phx_explain(n->p, other, text, sizeof text) > 0
            && phx_dump(n->p, PHX_DUMP_JSON, text, sizeof text) > 0
            && phx_dump(n->p, PHX_DUMP_DOT, text, sizeof text) > 0 && phx_routes(n->p, NULL, 0) > 0
-           && phx_links(n->p, NULL, 0) > 0 && phx_hubs(n->p, NULL, 0) == 0 && phx_pending(n->p) == 0,
+           && phx_links(n->p, NULL, 0) > 0 && phx_hubs(n->p, NULL, 0) == 1 && phx_pending(n->p) == 0,
        "questions are answered");
 }
 

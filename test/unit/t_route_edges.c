@@ -147,10 +147,10 @@ static void test_looks(void)
     phx__route_summary_begin(r);
     walked = r->counters.walked;
     phx__route_summary_end(r, node_of(1), 1);
-    ok(r->counters.walked - walked == 2 * ((uint64_t)r->table.capacity + 16), "a summary, and two lines");
+    ok(r->counters.walked - walked == 2 * ((uint64_t)r->table.live_count + 16), "a summary, and two lines");
     looks = h->mem.looks;
     check(phx__route_chores(r, world.now) == PHX__NONE, "nothing to forget");
-    ok(h->mem.looks - looks >= r->table.capacity, "a chore");
+    ok(h->mem.looks - looks >= r->table.live_count, "a chore");
     up(2);
     host_flush(h);
     b.lost = phx__id_hash(&h->ids.at[node_of(2)]);
@@ -396,6 +396,30 @@ static int told(uint32_t rank, uint32_t v)
     return t == NULL ? -1 : t->hops;
 }
 
+static void test_linked(void)
+{
+    /* Goal: a new link with a node that was reachable before is told at once; other neighbours hear of the
+     * shorter way together with what the new neighbour says. */
+    const struct phx__advertised *t;
+    uint32_t i;
+
+    begin();
+    for (i = 1; i <= 3; i++)
+        up(i);
+    tell(1, 3, 2, 1);
+    tell(1, 4, 2, 2);
+    check(told(2, 4) == 3, "a long way, which all know");
+    wait(PHX__SECOND);
+    up(4);
+    host_flush(h);
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(3)), node_of(4));
+    ok(t != NULL && t->hops == 1, "the new neighbour is told at once");
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(4)), node_of(2));
+    ok(t != NULL && t->hops == 3 && r->pace.since != 0, "the others wait for more");
+    ok(told(2, 4) == 1, "but not for ever");
+    end();
+}
+
 /* We and node 1 are gateways of a site, 2 is in it, 3 is a gateway of another, and 5 is behind that. */
 static void begin_gateways(unsigned hops)
 {
@@ -549,9 +573,6 @@ static void test_forget(void)
     ok(phx__route_dest(r, node) != NULL, "not before a day is over");
     wait(870 * PHX__SECOND);
     ok(phx__route_dest(r, node) == NULL && r->known == v - 1, "and is forgotten");
-    r->delegate = node;
-    phx__route_fit(r, h->ids.size);
-    ok(r->delegate == PHX__NONE && r->delegate_known == 0, "nobody delegates to it");
     end();
 }
 
@@ -560,7 +581,9 @@ static void test_fit(void)
     /* Goal: what many nodes needed is given back when they are forgotten. */
     begin();
     check(phx__route_table_make(&r->table, 999) != NULL && r->table.capacity >= 1000, "a thousand");
+    r->delegate = 900;
     phx__route_fit(r, 10);
+    ok(r->delegate == PHX__NONE && r->delegate_known == 0, "the list of what is not delegated begins anew");
     ok(r->table.capacity == 10, "ten: %u", (unsigned)r->table.capacity);
     end();
 }
@@ -910,6 +933,7 @@ int main(void)
     test_relinked();
     test_summaries();
     test_held();
+    test_linked();
     test_gateways();
     test_gap();
     test_quiet();
