@@ -4150,7 +4150,7 @@ static size_t mem_rounded(size_t size)
     return (size + step - 1) / step * step;
 }
 
-int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+PHX__APART int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
     size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
@@ -9146,7 +9146,8 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
-int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                    struct phx__writer *w)
 {
     struct phx__block *b = l->out.tail;
 
