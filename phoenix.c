@@ -38,13 +38,17 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
+ * in so many places that a copy in each would be large. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
+#define PHX__APART __attribute__((noinline))
 #elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
+#define PHX__APART __attribute__((noinline))
 #else
 #define PHX__COLD
+#define PHX__APART
 #endif
 
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */
@@ -1589,7 +1593,7 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
         struct phx__offer_list *many;
     } offer;
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
@@ -1604,13 +1608,16 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
+    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
+    unsigned is_live : 1;  /* in the table's list of those that are not at rest */
 };
 
 struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
+    uint32_t *live; /* in no order: what is not here is unreachable, and nothing is kept by neighbour */
+    uint32_t live_count, live_capacity;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -1619,6 +1626,10 @@ struct phx__route_table {
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
+/* Puts a destination that was made into the list of the living. */
+PHX_PRIVATE void phx__route_table_wake(struct phx__route_table *t, uint32_t node);
+/* Takes those out of it that are at rest. */
+PHX_PRIVATE void phx__route_table_rest(struct phx__route_table *t);
 /* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
 
@@ -1699,6 +1710,7 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
@@ -1731,6 +1743,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
 
@@ -1831,6 +1844,9 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
+ * ours, and took back the way that it had. */
+PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
@@ -3349,7 +3365,7 @@ struct phx__node_keys {
     uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
     size_t pool_left;
 };
-/* A connection that ends before it was a link. */
+/* A connection, or a dial, that ends before it was a link. */
 struct phx__node_keys_end {
     const struct phx_address *peer;
     const char *why;      /* more about the reason, or NULL */
@@ -3377,9 +3393,6 @@ PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-/* The same of a dial that did not become a connection. */
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to,
-                                                int reason, uint64_t now);
 
 #endif
 
@@ -3493,7 +3506,7 @@ struct phx__node_env {
 
 struct phx__node_suspect_ops {
     uint32_t (*neighbour)(phx *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(phx *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_vain)(phx *ctx, uint32_t nbr, uint32_t node); /* it is busy, or knows no more of node */
     int (*is_adjacent)(phx *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
     int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
@@ -3735,6 +3748,8 @@ struct phx__peers {
     struct phx__history *history;
     uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
+    uint64_t fit_at;  /* memory is not given back before */
+    size_t dead_bytes; /* what the dead that were looked at take, or more */
     uint64_t vain_at; /* all were looked through for one to forget, in vain: not again in this step */
 };
 
@@ -3978,8 +3993,8 @@ PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the nex
 PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
 /* Forgets a node that routing has forgotten. */
 PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
-/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
-PHX_PRIVATE void phx__node_dead_note(phx *p);
+/* The node has failed or left, or its link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
@@ -4392,7 +4407,7 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
 }
 
 /* The slot that holds key, or the empty one (there is one) where it would go. The capacity must not be 0. */
-static uint32_t map_find(const struct phx__map *m, uint64_t key)
+PHX__APART static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
 
@@ -4889,7 +4904,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 }
 
 /* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both begin at once, so the key need not be kept. */
-void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
 
@@ -4913,7 +4928,7 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 
 /* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
  * zeros: the size is hashed first. */
-void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
 {
     const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
                                (uint8_t)(size >> 24) };
@@ -5193,17 +5208,11 @@ void phx__buf_block_retire(struct phx__block *b)
     release(b->data, b->capacity, b->arg);
 }
 
-void phx__buf_block_drop(struct phx__block *b)
+/* Freed first and released last: the host may do as it likes in there, even use up all memory. */
+PHX__APART static void buf_block_free(struct phx__block *b)
 {
-    struct phx__block last;
+    struct phx__block last = *b;
 
-    if (b == NULL)
-        return;
-    PHX_ASSERT(b->refs > 0);
-    if (--b->refs > 0)
-        return;
-    /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
-    last = *b;
     if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
@@ -5211,6 +5220,13 @@ void phx__buf_block_drop(struct phx__block *b)
         last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
+}
+
+void phx__buf_block_drop(struct phx__block *b)
+{
+    PHX_ASSERT(b == NULL || b->refs > 0);
+    if (b != NULL && --b->refs == 0)
+        buf_block_free(b);
 }
 
 static void buf_free_copy(const void *data, size_t size, void *mem)
@@ -7524,7 +7540,7 @@ static int os_lock_path(const char *path)
     return fd;
 }
 
-static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
 {
     struct os_path *p;
     struct stat made;
@@ -7655,7 +7671,7 @@ static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 #endif
 }
 
-static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
+PHX__COLD static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7679,7 +7695,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
 
 /* ---- Dialling */
 
-static int os_dial(void *world, const struct phx_address *to, int *handle)
+PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7701,7 +7717,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_finish(void *world, int handle)
+PHX__COLD static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
     union os_sockaddr a;
@@ -7965,7 +7981,7 @@ static const struct phx_os os_posix = {
     os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
-int phx__os_init(struct phx_os *os, struct phx__mem *mem)
+PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 {
     struct os_world *w = (struct os_world *)phx__mem_zero(mem, sizeof *w);
     int err;
@@ -10329,17 +10345,44 @@ void phx__route_table_free(struct phx__route_table *t)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
+    phx__mem_put(t->mem, t->live, t->live_capacity * sizeof *t->live);
 }
 
 struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
-    if (phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
+    if (phx__mem_grow(t->mem, &t->live, &t->live_capacity, node + 1, sizeof *t->live) != 0
+        || phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
         return NULL;
     for (; was < t->capacity; was++)
         phx__route_table_clear(t, was);
     return &t->at[node];
+}
+
+void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
+{
+    if (!t->at[node].is_live)
+        t->live[t->live_count++] = node;
+    t->at[node].is_live = 1;
+}
+
+void phx__route_table_rest(struct phx__route_table *t)
+{
+    uint32_t kept = 0;
+
+    t->mem->looks += t->live_count;
+    for (uint32_t i = 0; i < t->live_count; i++) {
+        struct phx__dest *d = &t->at[t->live[i]];
+        d->is_live = d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0
+                     || d->advertised != NULL
+                     || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) != 0;
+        if (d->is_live)
+            t->live[kept++] = t->live[i];
+        else
+            d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
+    }
+    t->live_count = kept;
 }
 
 static size_t table_runs_size(uint32_t capacity)
@@ -10476,6 +10519,7 @@ void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *
     if (d->offer_count > 1)
         phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
     d->offer_count = 0;
+    d->offer.one.nbr = PHX__SELF; /* nobody has taken it back */
 }
 
 /* ---- What was advertised --------------------------------------------------------------------- */
@@ -10583,9 +10627,9 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
-    t->mem->looks += t->capacity;
-    for (uint32_t v = 0; v < t->capacity; v++)
-        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+    t->mem->looks += t->live_count;
+    for (uint32_t i = 0; i < t->live_count; i++)
+        if (phx__route_table_advertise(t, &t->at[t->live[i]], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }
@@ -10801,6 +10845,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (d == NULL)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     if (d->flags & PHX__DEST_KNOWN)
         return 0;
     if (phx__mem_grow(r->mem, &r->dirty.at, &r->dirty.capacity, node + 1, sizeof *r->dirty.at)
@@ -10909,9 +10954,11 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
-        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
-            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
-                               r->hop_limit);
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++) {
+            uint32_t nbr = r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node;
+            if (phx__route_may_know(r, nbr, node))
+                route_send_request(r, nbr, node, want, r->hop_limit);
+        }
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -10930,13 +10977,14 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     const struct phx__offer *best = route_best(r, node, 1), *other;
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
+    int alone = r->nbr_count == 1 && !phx__route_may_know(r, r->nbrs->node, node);
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     other = route_best(r, node, 0);
-    need = best == NULL ? (lost && !phx__route_table_has_left(d)) || other != NULL || asked
+    need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
     if (!need && a != NULL)
         route_ask_end(r, a, now);
@@ -11148,6 +11196,7 @@ static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const st
 {
     if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     route_touch(r, node, now);
     r->pace.urgent = 1;
     return 0;
@@ -11305,10 +11354,10 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    r->counters.walked += r->table.capacity;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++)
-        r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
+    r->counters.walked += r->table.live_count;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++)
+        r->table.at[r->table.live[i]].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -11335,15 +11384,16 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++) {
-        const struct phx__dest *d = &r->table.at[i];
-        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        uint32_t v = r->table.live[i];
+        const struct phx__dest *d = &r->table.at[v];
+        if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
-        (void)route_asked(r, nbr, i, 0, r->moved);
+        (void)route_asked(r, nbr, v, 0, r->moved);
         r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
-    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
+    r->counters.walked += 2 * (uint64_t)r->table.live_count; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -11367,9 +11417,9 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    r->mem->looks += r->table.capacity + r->lost.count;
-    for (uint32_t v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = &r->table.at[v];
+    r->mem->looks += r->table.live_count + r->lost.count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        struct phx__dest *d = &r->table.at[r->table.live[i]];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -11442,7 +11492,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
-    r->mem->looks += r->nbr_count + r->table.capacity;
+    r->mem->looks += r->nbr_count + r->table.live_count;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -11456,7 +11506,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 1; i < r->table.capacity; i++) {
+    for (uint32_t k = 1; k < r->table.live_count; k++) {
+        uint32_t i = r->table.live[k];
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11471,13 +11522,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
-    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
-        struct phx__ask *a = phx__route_table_asked(&r->table, i);
-        if (a == NULL)
-            continue;
+    r->mem->looks += r->table.ask_count;
+    for (uint32_t i = 0, node; i < r->table.ask_count; i += r->table.at[node].ask == i + 1) {
+        struct phx__ask *a = &r->table.asks[i]; /* if it ends the last one takes its place */
+        node = a->node;
         if (a->at <= now)
-            route_ask(r, i, now);
+            route_ask(r, node, now);
         else if (a->at != UINT64_MAX)
             phx__route_plan(r, a->at);
         else if (now >= a->passed_at + ROUTE_PASSED)
@@ -11510,16 +11560,18 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
-    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        route_share(r, i, now);
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.live_count; i++)
+        route_share(r, r->table.live[i], now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
         int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
-        if ((news != 0 && !waits) || n->disagreed == 1)
-            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
         if (n->disagreed == 1)
             n->disagreed = 2;
     }
@@ -11540,23 +11592,33 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    int is_live = r->table.at[node].is_live;
+
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
     phx__route_table_clear(&r->table, node);
+    if (is_live)
+        phx__route_table_rest(&r->table);
     r->known--;
 }
 
 void phx__route_fit(struct phx__route *r, uint32_t size)
 {
-    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
-    r->delegate_known = r->undelegated.count = 0;
+    uint32_t was = r->table.capacity;
+
     phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
+        r->delegate = PHX__NONE;
+        r->delegate_known = r->undelegated.count = 0;
+    }
+    phx__mem_fit(r->mem, &r->table.live, &r->table.live_capacity, size, sizeof *r->table.live);
     phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
     phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
     phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
+                 sizeof *r->undelegated.at);
     phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
 }
 
@@ -11568,13 +11630,17 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    if (now < r->pace.forget_at)
+        return PHX__NONE;
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
-    if (i >= r->table.capacity)
+    if (i >= r->table.capacity) {
+        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
         return PHX__NONE;
+    }
     phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
@@ -11609,6 +11675,15 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
+}
+
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -11737,12 +11812,12 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
 int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
 {
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t v, behind = 0;
+    uint32_t behind = 0;
 
-    r->mem->looks += r->table.capacity;
-    for (v = 1; v < r->table.capacity; v++) {
-        const struct phx__dest *d = &r->table.at[v];
-        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        const struct phx__dest *d = &r->table.at[r->table.live[i]];
+        behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
 }
@@ -11891,16 +11966,16 @@ static void advert_mark(struct phx__route *r, uint32_t v)
 /* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
 static void advert_choose_delegate(struct phx__route *r)
 {
-    uint32_t v, most = 0;
+    uint32_t i, v, most = 0;
 
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
-    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
-    for (v = 0; v < r->nbr_count; v++)
-        r->nbrs[v].leads_to = 0;
-    for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = &r->table.at[v];
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.live_count;
+    for (i = 0; i < r->nbr_count; i++)
+        r->nbrs[i].leads_to = 0;
+    for (i = 0; i < r->table.live_count; i++) {
+        struct phx__dest *d = &r->table.at[v = r->table.live[i]];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -11908,9 +11983,8 @@ static void advert_choose_delegate(struct phx__route *r)
             r->delegate = n->node;
         }
     }
-    for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
-        if (r->table.at[v].flags & PHX__DEST_KNOWN)
-            advert_mark(r, v);
+    for (i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++)
+        advert_mark(r, r->table.live[i]);
 }
 
 /* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
@@ -11954,25 +12028,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
- * however often the first ones change. */
+/* Appends the entries that n needs of a list to out. 1: memory was short, or *room was, for which no
+ * retraction waits: each takes back what had room. All the living have their turn, however often the first
+ * ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
+    uint32_t i, k, first = list == r->table.live && n->from < count ? n->from : 0;
     int failed = 0;
 
     r->mem->looks += count;
     for (i = 0; i < count; i++) {
-        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        uint32_t v = list[k = i < count - first ? first + i : i - (count - first)];
         const struct phx__dest *d = &r->table.at[v];
         size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
-            n->from = failed ? n->from : v; /* the first one then */
+            n->from = failed ? n->from : k; /* the first one then */
             failed = 1;
             continue;
         }
@@ -11994,7 +12068,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated && !full)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
+        failed = advert_collect(r, n, r->table.live, r->table.live_count, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
@@ -12019,9 +12093,9 @@ static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
 
-    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
-    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
+    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
+    for (uint32_t i = 0; r->lapsed > 0 && i < r->table.live_count; i++) {
+        if (!(r->table.at[node = r->table.live[i]].flags & PHX__DEST_LAPSED))
             continue;
         r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
@@ -12059,6 +12133,16 @@ static void advert_update_all(struct phx__route *r)
     advert_drop_lapsed(r);
 }
 
+/* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
+ * as a hub's clients have, hardly relies on it, and is told when the table is quiet. */
+static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
+{
+    if (n->neighbourhood_told == 0 || n->neighbourhood_told == r->neighbourhood)
+        return 0;
+    n->shrank |= (uint8_t)(n->neighbours > 0 && 2 * n->neighbours < r->nbr_count);
+    return !n->shrank;
+}
+
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
@@ -12068,7 +12152,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+        if (!advert_relies(r, &r->nbrs[i]))
             continue;
         for (k = 0; k < count || k == 0; k++) {
             r->lost.naming = count > 0 ? r->lost.at[k] : 0;
@@ -13180,7 +13264,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
-static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
+PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
@@ -13391,7 +13475,7 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
-static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
 
@@ -13501,7 +13585,7 @@ void phx__names_free(struct phx__names *n)
     phx__names_init(n, n->mem, n->ids);
 }
 
-int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
@@ -13537,7 +13621,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     return 1;
 }
 
-int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim end;
@@ -16295,7 +16379,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->path.asks = o->path.drains = 0;
+    o->path.asks = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
@@ -17558,14 +17642,11 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 
 void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
-    int drains = peer->out.path.drains;
-
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
-    if (drains)
-        sched_ask_route(p, peer);
+    sched_ask_route(p, peer); /* transit need not wait for what is under way any more */
 }
 
 static size_t sched_brought_most(const struct phx__post *p)
@@ -17738,6 +17819,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 #define BOX_IDLE_FEW 4096u
 #define BOX_IDLE_TIME (10 * PHX__SECOND)
 #define BOX_IDLE_MOST (1u << 17)
+/* After a peak the index of tokens goes if it has so many more than four for each message. */
+#define BOX_TOKENS 1024u
 
 /* ---- Into flows */
 
@@ -18452,6 +18535,21 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
+/* Gives back what a peak has left. */
+PHX__COLD static void box_fit(struct phx__post *p)
+{
+    struct phx__post_store *s = &p->store;
+    struct phx__post_outcomes *o = &p->outcomes;
+
+    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
+    phx__map_fit(&s->index);
+    phx__map_fit(&s->waiting);
+    if (s->tokens.count > 4 * p->pending.count + BOX_TOKENS)
+        phx__post_tokens_drop(&s->tokens);
+    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)(o->promised + o->first + o->count),
+                 sizeof *o->list);
+}
+
 static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
@@ -18471,6 +18569,7 @@ static void box_expire_held(struct phx__post *p)
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    box_fit(p);
 }
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
@@ -18481,8 +18580,10 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
         (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
-    if (phx__post_sched_due(p, peer))
+    if (phx__post_sched_due(p, peer)) {
         box_close_idle(p, peer);
+        box_fit(p);
+    }
     if (peer->out.limit_at <= *p->ops.now)
         box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);
@@ -19777,13 +19878,12 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
-    int drains, err = 0;
+    int err = 0;
 
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    drains = o->path.drains;
     if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
@@ -19799,7 +19899,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
-    if (drains) /* until now, perhaps: what was lost goes by the way that waits */
+    if (o->path.drains)
         phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }
@@ -20215,28 +20315,19 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
-{
-    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
-    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-    for (; *why != 0; why++)
-        place = place * 31 + (unsigned char)*why;
-    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
-}
-
-int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
-                                    uint64_t now)
-{
-    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
-}
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
+    const char *why = end->why != NULL ? end->why : "";
+    int64_t before;
 
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    before = phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
@@ -20555,8 +20646,8 @@ static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_susp
     return i == UINT32_MAX ? NULL : &s->at[i];
 }
 
-static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
-                                uint64_t now)
+PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
+                                          const struct phx__suspect *r, uint64_t now)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -20623,8 +20714,8 @@ PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t nod
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
-                                 uint64_t now)
+PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f, uint64_t now)
 {
     struct phx__suspect r;
     uint64_t incarnation;
@@ -20678,7 +20769,7 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
+        if (nbr == node || s->ops.is_vain(s->env.ctx, nbr, node))
             continue;
         b.target = s->env.ids->at[nbr];
         sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
@@ -20686,7 +20777,8 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
 }
 
 /* A question about this node is answered; one about another goes on to that one. */
-int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
+PHX__COLD int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                         const struct phx__frame *f)
 {
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;
@@ -21715,6 +21807,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 #define DEAD_BYTES ((size_t)4 << 20)
 #define DEAD_ADDRESSES 2u
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+#define DEAD_FIT_EVERY (10 * PHX__SECOND)
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
@@ -21863,9 +21956,11 @@ PHX__COLD static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-PHX__COLD void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
 {
-    if (p->peers.dead_at == 0)
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__route_table_wake(&p->route.table, node);
+    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
@@ -21879,17 +21974,28 @@ PHX__COLD void phx__node_dead_due(phx *p)
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (uint32_t node = 1; node < p->ids.size; node++) {
-        if (!phx__node_is_gone(p, node))
-            continue;
-        if (phx__route_is_forgettable(&p->route, node))
+    for (uint32_t i = 1; i < p->route.table.live_count; i++) {
+        uint32_t node = p->route.table.live[i];
+
+        if (dead_is(p, node, 0)) {
             dead_strip(p, node);
-        else if (phx__route_next(&p->route, node) == PHX__NONE)
-            phx__node_dead_note(p);
+            p->peers.dead_bytes += dead_cost(p, node);
+        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+            phx__node_dead_note(p, node);
+        }
     }
-    if (dead_bytes(p, 0, 0) > most)
+    phx__route_table_rest(&p->route.table);
+    if (p->peers.dead_bytes > most && (p->peers.dead_bytes = dead_bytes(p, 0, 0)) > most) {
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
-    dead_fit(p);
+        p->peers.dead_bytes = most - most / 8;
+    }
+    if (p->now >= p->peers.fit_at) {
+        dead_fit(p);
+        p->peers.fit_at = p->now + DEAD_FIT_EVERY;
+    } else if (p->peers.dead_at == 0) {
+        p->peers.dead_at = p->peers.fit_at;
+        phx__route_plan(&p->route, p->peers.dead_at);
+    }
 }
 
 /* ======== src/node/frames.c ======== */
@@ -22069,7 +22175,7 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 }
 
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(phx *p, uint32_t nbr, int reply)
+PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
     uint32_t node = 0;
 
@@ -22237,7 +22343,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     return got;
 }
 
-static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__request q;
 
@@ -22269,7 +22375,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
 /* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
  * question of ours: it is work for us, and has us send what the peer says it lacks. */
-static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
@@ -22706,7 +22812,7 @@ static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
+PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -22746,7 +22852,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     phx__dial_down(&p->dial, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
-    phx__node_dead_note(p);
+    phx__node_dead_note(p, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -22825,7 +22931,7 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_free(phx *p)
+PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -22942,7 +23048,7 @@ static int links_make_room(phx *p)
     return links_keep_room(p, 1);
 }
 
-static void links_accept(phx *p, int listener)
+PHX__COLD static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
@@ -22995,7 +23101,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 }
 
 /* Opens the companion of a listener for processes of this host, if it is wanted. */
-static void links_open_companion(phx *p, int listener)
+PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -23012,7 +23118,7 @@ static void links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
-void phx__node_links_retry_listeners(phx *p)
+PHX__COLD void phx__node_links_retry_listeners(phx *p)
 {
     for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
@@ -23021,7 +23127,7 @@ void phx__node_links_retry_listeners(phx *p)
     links_look_again(p, phx__node_door_due(p));
 }
 
-int phx__node_links_listen(phx *p, struct phx_address *a)
+PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
@@ -23130,9 +23236,10 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 /* A dial that has failed before there was a connection, or the way to one. */
 static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
+    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
     char at[PHX_ADDRESS_TEXT];
 
-    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
                       phx_strerror(err));
 }
@@ -23253,7 +23360,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(phx *p, struct phx__link *l)
+PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t node;
@@ -23344,7 +23451,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
 }
 
 /* What a link that has come up teaches of own addresses. */
-static void links_learn_address(phx *p, const struct phx__link *l)
+PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -23646,7 +23753,7 @@ static void wiring_state(phx *p, uint32_t node, enum phx_state state)
         phx__names_trim(&p->names, node);
         if (state == PHX_NODE_FAILED)
             p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
-        phx__node_dead_note(p);
+        phx__node_dead_note(p, node);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -23855,9 +23962,9 @@ static uint32_t wiring_neighbour(phx *p, uint32_t i)
     return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
-static int wiring_is_busy(phx *p, uint32_t nbr)
+static int wiring_is_vain(phx *p, uint32_t nbr, uint32_t node)
 {
-    return phx__detect_link_of(&p->detect, nbr)->busy;
+    return phx__detect_link_of(&p->detect, nbr)->busy || !phx__route_may_know(&p->route, nbr, node);
 }
 
 static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
@@ -23971,7 +24078,7 @@ static int wiring_local(phx *p, int handle, struct phx_address *out)
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-static int wiring_open_keys(phx *p)
+PHX__COLD static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
@@ -23992,7 +24099,7 @@ static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-static int wiring_open_rooms(phx *p)
+PHX__COLD static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
@@ -24025,13 +24132,13 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-int phx__node_wiring_open(phx *p)
+PHX__COLD int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_vain, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
@@ -24202,7 +24309,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
-static int step_write_card(phx *p)
+PHX__COLD static int step_write_card(phx *p)
 {
     const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
@@ -24384,7 +24491,7 @@ static int step_changed(phx *p, uint32_t node)
 }
 
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
-static void step_late(phx *p)
+PHX__COLD static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
@@ -24495,7 +24602,7 @@ static void step_timers(phx *p)
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
  * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
-static void step_leave(phx *p)
+PHX__COLD static void step_leave(phx *p)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -24521,7 +24628,7 @@ static void step_leave(phx *p)
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
-void phx__node_step_let_go(phx *p)
+PHX__COLD void phx__node_step_let_go(phx *p)
 {
     p->step.let_go = 0;
     step_renew_card(p);
@@ -24626,7 +24733,7 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_open_identity(phx *p, const struct phx_config *cfg)
+PHX__COLD static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
     uint8_t seed[16];
     struct phx_id id;
@@ -25231,7 +25338,7 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
         *out = p->cfg.detector;
 }
 
-static int api_config_check(const struct phx_config *c)
+PHX__COLD static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
     size_t label = c->label == NULL ? 0 : strlen(c->label);
@@ -25731,7 +25838,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
-int phx_cancel(phx *p, uint64_t token)
+PHX__COLD int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;

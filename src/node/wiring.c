@@ -359,7 +359,7 @@ static int wiring_local(phx *p, int handle, struct phx_address *out)
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-static int wiring_open_keys(phx *p)
+PHX__COLD static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
@@ -380,7 +380,7 @@ static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-static int wiring_open_rooms(phx *p)
+PHX__COLD static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
@@ -413,7 +413,7 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-int phx__node_wiring_open(phx *p)
+PHX__COLD int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
