@@ -1594,8 +1594,9 @@ struct phx__dest {
     uint64_t incarnation;
     union {
         struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
-        struct phx__offer_list *many;
+        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
     } offer;
+    uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
     struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
@@ -1608,16 +1609,15 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
-    unsigned is_live : 1;  /* in the table's list of those that are not at rest */
+    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
 };
 
 struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
-    uint32_t *live; /* in no order: what is not here is unreachable, and nothing is kept by neighbour */
-    uint32_t live_count, live_capacity;
+    /* The ring of the living, from ourselves on: of others there is no way, nor anything kept by neighbour. */
+    uint32_t live_count, live_last;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -1626,7 +1626,7 @@ struct phx__route_table {
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
-/* Puts a destination that was made into the list of the living. */
+/* Puts a destination that was made into the ring of the living. */
 PHX_PRIVATE void phx__route_table_wake(struct phx__route_table *t, uint32_t node);
 /* Takes those out of it that are at rest. */
 PHX_PRIVATE void phx__route_table_rest(struct phx__route_table *t);
@@ -2995,6 +2995,7 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint32_t line;    /* as a neighbour: its first line of the CAST frame at hand, + 1 */
     size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
     int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
@@ -3195,9 +3196,11 @@ PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer 
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
-/* Queues the lines of a CAST frame whose next hop is hop[from] as a frame of their own. */
-PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
-                                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
+/* Queues the lines of a CAST frame that go to this neighbour as a frame of their own: from peer->line on, which
+ * it clears; next: for each of them the next one + 1, or 0. */
+PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer,
+                                         const struct phx__frame *f, const struct phx__wire_cast *c,
+                                         const uint32_t *next);
 
 /* Appends about `budget` bytes of frames whose next hop is nbr to the link's queue. The bytes, or 0. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
@@ -10346,44 +10349,55 @@ void phx__route_table_free(struct phx__route_table *t)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
-    phx__mem_put(t->mem, t->live, t->live_capacity * sizeof *t->live);
 }
 
 struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
-    if (phx__mem_grow(t->mem, &t->live, &t->live_capacity, node + 1, sizeof *t->live) != 0
-        || phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
+    if (phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
         return NULL;
-    for (; was < t->capacity; was++)
+    for (; was < t->capacity; was++) {
         phx__route_table_clear(t, was);
+        t->at[was].live = PHX__NONE;
+    }
     return &t->at[node];
 }
 
 void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
 {
-    if (!t->at[node].is_live)
-        t->live[t->live_count++] = node;
-    t->at[node].is_live = 1;
+    if (t->at[node].live != PHX__NONE)
+        return;
+    t->at[node].live = PHX__SELF; /* the end */
+    t->at[t->live_last].live = node;
+    t->live_last = node;
+    t->live_count++;
+}
+
+static int table_is_at_rest(const struct phx__dest *d)
+{
+    return d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+           && d->advertised == NULL
+           && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0;
 }
 
 void phx__route_table_rest(struct phx__route_table *t)
 {
-    uint32_t kept = 0;
+    uint32_t before = PHX__SELF, v;
 
     t->mem->looks += t->live_count;
-    for (uint32_t i = 0; i < t->live_count; i++) {
-        struct phx__dest *d = &t->at[t->live[i]];
-        d->is_live = d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0
-                     || d->advertised != NULL
-                     || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) != 0;
-        if (d->is_live)
-            t->live[kept++] = t->live[i];
-        else
-            d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
+    while ((v = t->at[before].live) != PHX__SELF) {
+        struct phx__dest *d = &t->at[v];
+        if (!table_is_at_rest(d)) {
+            before = v;
+            continue;
+        }
+        t->at[before].live = d->live;
+        t->live_count--;
+        d->live = PHX__NONE;
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
     }
-    t->live_count = kept;
+    t->live_last = before;
 }
 
 static size_t table_runs_size(uint32_t capacity)
@@ -10413,6 +10427,7 @@ void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
+    uint32_t live = d->live;
 
     phx__route_table_drop_offers(t, d);
     phx__route_table_unadvertise(t, d);
@@ -10423,14 +10438,23 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
     d->next = PHX__NONE;
     d->pos = PHX__TABLE_FAR;
+    d->live = live; /* rest takes it out */
 }
 
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
+static struct phx__offer_list *table_many(const struct phx__dest *d)
+{
+    struct phx__offer_list *list;
+
+    memcpy(&list, d->offer.many, sizeof list);
+    return list;
+}
+
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
     /* The list belongs to the destination, which the caller may change where it got it from. */
-    return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
+    return d->offer_count > 1 ? table_many(d)->at : (struct phx__offer *)&d->offer.one;
 }
 
 /* Where nbr is or would go among `count` sorted elements, `each` bytes apart. node: of the first. */
@@ -10462,21 +10486,21 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
 /* Makes room for one more offer. 0 or PHX_ENOMEM. */
 static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
+    uint32_t count = d->offer_count, had = count > 1 ? table_many(d)->capacity : 0;
     struct phx__offer_list *list;
 
     if (count == 0 || count < had)
         return 0;
     if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+    list = phx__mem_resize(t->mem, had > 0 ? table_many(d) : NULL, table_offers_size(had),
                            table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
     list->capacity = table_capacity(count + 1);
-    d->offer.many = list;
+    memcpy(d->offer.many, &list, sizeof list);
     return 0;
 }
 
@@ -10501,7 +10525,7 @@ struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struc
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offer(d, nbr), one;
-    struct phx__offer_list *list = d->offer.many;
+    struct phx__offer_list *list = table_many(d);
 
     if (h == NULL)
         return 0;
@@ -10518,7 +10542,7 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, table_many(d), table_offers_size(table_many(d)->capacity));
     d->offer_count = 0;
     d->offer.one.nbr = PHX__SELF; /* nobody has taken it back */
 }
@@ -10629,8 +10653,8 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
     int err = 0;
 
     t->mem->looks += t->live_count;
-    for (uint32_t i = 0; i < t->live_count; i++)
-        if (phx__route_table_advertise(t, &t->at[t->live[i]], nbr, NULL) != 0)
+    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
+        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }
@@ -11357,8 +11381,8 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.live_count;
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++)
-        r->table.at[r->table.live[i]].flags &= (uint8_t)~PHX__DEST_SEEN;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live)
+        r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -11386,8 +11410,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        uint32_t v = r->table.live[i];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         const struct phx__dest *d = &r->table.at[v];
         if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -11419,8 +11442,8 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.live_count + r->lost.count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        struct phx__dest *d = &r->table.at[r->table.live[i]];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -11507,8 +11530,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t k = 1; k < r->table.live_count; k++) {
-        uint32_t i = r->table.live[k];
+    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11562,8 +11584,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
-    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.live_count; i++)
-        route_share(r, r->table.live[i], now);
+    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
+        route_share(r, v, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -11593,14 +11615,12 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    int is_live = r->table.at[node].is_live;
-
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
     phx__route_table_clear(&r->table, node);
-    if (is_live)
+    if (r->table.at[node].live != PHX__NONE)
         phx__route_table_rest(&r->table);
     r->known--;
 }
@@ -11614,7 +11634,6 @@ void phx__route_fit(struct phx__route *r, uint32_t size)
         r->delegate = PHX__NONE;
         r->delegate_known = r->undelegated.count = 0;
     }
-    phx__mem_fit(r->mem, &r->table.live, &r->table.live_capacity, size, sizeof *r->table.live);
     phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
     phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
     phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
@@ -11816,8 +11835,8 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     uint32_t behind = 0;
 
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        const struct phx__dest *d = &r->table.at[r->table.live[i]];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v];
         behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
@@ -11975,8 +11994,8 @@ static void advert_choose_delegate(struct phx__route *r)
     r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.live_count;
     for (i = 0; i < r->nbr_count; i++)
         r->nbrs[i].leads_to = 0;
-    for (i = 0; i < r->table.live_count; i++) {
-        struct phx__dest *d = &r->table.at[v = r->table.live[i]];
+    for (v = i = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        struct phx__dest *d = &r->table.at[v];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -11984,8 +12003,8 @@ static void advert_choose_delegate(struct phx__route *r)
             r->delegate = n->node;
         }
     }
-    for (i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++)
-        advert_mark(r, r->table.live[i]);
+    for (v = i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++, v = r->table.at[v].live)
+        advert_mark(r, v);
 }
 
 /* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
@@ -12029,25 +12048,24 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs of a list to out. 1: memory was short, or *room was, for which no
+/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or *room was, for which no
  * retraction waits: each takes back what had room. All the living have their turn, however often the first
  * ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i, k, first = list == r->table.live && n->from < count ? n->from : 0;
+    uint32_t i, v = n->from < r->table.capacity && r->table.at[n->from].live != PHX__NONE ? n->from : 0;
     int failed = 0;
 
     r->mem->looks += count;
-    for (i = 0; i < count; i++) {
-        uint32_t v = list[k = i < count - first ? first + i : i - (count - first)];
-        const struct phx__dest *d = &r->table.at[v];
+    for (i = 0; i < count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v = list != NULL ? list[i] : v];
         size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
-            n->from = failed ? n->from : k; /* the first one then */
+            n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
             continue;
         }
@@ -12069,7 +12087,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated && !full)
-        failed = advert_collect(r, n, r->table.live, r->table.live_count, &count, &room);
+        failed = advert_collect(r, n, NULL, r->table.live_count, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
@@ -12092,11 +12110,11 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 /* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
-    uint32_t node;
+    uint32_t i, node;
 
     r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
-    for (uint32_t i = 0; r->lapsed > 0 && i < r->table.live_count; i++) {
-        if (!(r->table.at[node = r->table.live[i]].flags & PHX__DEST_LAPSED))
+    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
+        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
         r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
@@ -17393,30 +17411,28 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     return sched_queued(p, peer, to, size);
 }
 
-void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
-                             const uint32_t *hop, uint32_t from)
+void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
+                             const struct phx__wire_cast *c, const uint32_t *next)
 {
-    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
-    uint32_t i, n = 0;
+    uint32_t first = peer->line, i, n = 0;
     struct phx__writer w;
     struct phx__data d;
     size_t room, start;
     uint8_t *to;
     int flags;
 
-    for (i = from; i < c->count; i++)
-        n += hop[i] == hop[from];
+    peer->line = 0;
+    for (i = first; i > 0; i = next[i - 1])
+        n++;
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
+    if ((to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
     phx__buf_writer_init(&w, to, room);
     start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
-    for (i = from; i < c->count; i++) {
-        if (hop[i] != hop[from])
-            continue;
-        phx__wire_data_cast_line(c, f, i, &d, &flags);
+    for (i = first; i > 0; i = next[i - 1]) {
+        phx__wire_data_cast_line(c, f, i - 1, &d, &flags);
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);
@@ -19589,10 +19605,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
+/* Lines with the same next hop are a chain, so that each is looked at once however many there are. */
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-    uint32_t hop[PHX__CAST_LINES], i, k, generation;
+    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE; the next such line + 1. */
+    uint32_t hop[PHX__CAST_LINES], next[PHX__CAST_LINES], i, generation;
+    struct phx__post_peer *peer;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
@@ -19601,20 +19619,22 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         return PHX_EPROTO;
     if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    for (i = 0; i < c.count; i++) {
+    for (i = c.count; i-- > 0;) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = phx__id_find(p->ids, &d.target);
         if (hop[i] != PHX__SELF && hop[i] != PHX__NONE)
             hop[i] = !p->limits.relay || f->hops <= 1 ? PHX__NONE
                                                       : p->ops.next(p->ops.ctx, hop[i], &generation);
-        p->counters.dropped += hop[i] == PHX__NONE;
+        peer = hop[i] == PHX__SELF || hop[i] == PHX__NONE ? NULL : phx__post_sched_open(p, hop[i]);
+        p->counters.dropped += peer == NULL && hop[i] != PHX__SELF;
+        if (peer != NULL) {
+            next[i] = peer->line;
+            peer->line = i + 1;
+        }
     }
-    for (i = 0; i < c.count; i++) {
-        for (k = 0; k < i && hop[k] != hop[i]; k++)
-            continue;
-        if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
-            phx__post_sched_forward(p, f, &c, hop, i);
-    }
+    for (i = 0; i < c.count; i++)
+        if (hop[i] != PHX__SELF && (peer = phx__post_sched_find(p, hop[i])) != NULL && peer->line == i + 1)
+            phx__post_sched_forward(p, peer, f, &c, next);
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);
@@ -21890,19 +21910,6 @@ PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
-{
-    size_t bytes;
-
-    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
-        || phx__id_find(&p->ids, id) != PHX__NONE)
-        return;
-    bytes = dead_bytes(p, 1, 0);
-    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
-    if (bytes > 0)
-        dead_thin(p, bytes - bytes / 8 - 1, 1);
-}
-
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
@@ -21937,6 +21944,44 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     }
 }
 
+PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
+{
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__route_table_wake(&p->route.table, node);
+    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+/* Those that died since the last time. */
+PHX__COLD static void dead_look(phx *p)
+{
+    for (uint32_t node = 0; (node = p->route.table.at[node].live) != PHX__SELF;) {
+        if (dead_is(p, node, 0)) {
+            dead_strip(p, node);
+            p->peers.dead_bytes += dead_cost(p, node);
+        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+            phx__node_dead_note(p, node);
+        }
+    }
+    phx__route_table_rest(&p->route.table);
+}
+
+PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
+        || phx__id_find(&p->ids, id) != PHX__NONE)
+        return;
+    bytes = dead_bytes(p, 1, 0);
+    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
+    if (bytes == 0)
+        return;
+    dead_look(p); /* forgetting puts others at rest */
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
 /* Indices and memory that nobody uses any more. */
 PHX__COLD static void dead_fit(phx *p)
 {
@@ -21957,15 +22002,6 @@ PHX__COLD static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
-{
-    if (phx__route_dest(&p->route, node) != NULL)
-        phx__route_table_wake(&p->route.table, node);
-    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
-        p->peers.dead_at = p->now + DEAD_LOOK;
-    phx__route_plan(&p->route, p->peers.dead_at);
-}
-
 PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
@@ -21975,17 +22011,7 @@ PHX__COLD void phx__node_dead_due(phx *p)
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (uint32_t i = 1; i < p->route.table.live_count; i++) {
-        uint32_t node = p->route.table.live[i];
-
-        if (dead_is(p, node, 0)) {
-            dead_strip(p, node);
-            p->peers.dead_bytes += dead_cost(p, node);
-        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
-            phx__node_dead_note(p, node);
-        }
-    }
-    phx__route_table_rest(&p->route.table);
+    dead_look(p);
     if (p->peers.dead_bytes > most && (p->peers.dead_bytes = dead_bytes(p, 0, 0)) > most) {
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
         p->peers.dead_bytes = most - most / 8;
