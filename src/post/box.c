@@ -692,7 +692,7 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message that was emitted in part; frees its bytes if frames have some. 0, or PHX_ENOMEM: nothing. */
+/* Reports a message that was emitted in part; frees its bytes if frames have some. 0, or PHX_ENOMEM. */
 static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;

@@ -66,7 +66,7 @@ struct phx__dest {
     uint64_t incarnation;
     union {
         struct phx__offer one; /* offer_count <= 1: no list; 0: the last one, over */
-        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
+        uint32_t many[2];      /* the bytes of a pointer to the list, so that 4 bytes are left for live */
     } offer;
     uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
