@@ -1593,8 +1593,8 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
-        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
+        struct phx__offer one; /* offer_count <= 1: no list; 0: the last one, over */
+        uint32_t many[2];      /* the bytes of a pointer to the list, so that 4 bytes are left for live */
     } offer;
     uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
@@ -1616,7 +1616,7 @@ struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
-    /* The ring of the living, from ourselves on: of others there is no way, nor anything kept by neighbour. */
+    /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
@@ -3136,6 +3136,8 @@ PHX_PRIVATE int phx__post_outcome_promise(struct phx__post *p, uint32_t n);
 PHX_PRIVATE void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result);
 /* Messages of which nobody waits for the outcome were lost: that is told once for all. */
 PHX_PRIVATE void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
+/* Gives back what a peak has left, of mailboxes and tokens, too. */
+PHX_PRIVATE void phx__post_outcome_fit(struct phx__post *p);
 PHX_PRIVATE void phx__post_outcome_tell(struct phx__post *p);
 /* May the application be called? done: how often it was in this phase of the step; once is always right. */
 PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done);
@@ -3196,8 +3198,8 @@ PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer 
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
-/* Queues the lines of a CAST frame that go to this neighbour as a frame of their own: from peer->line on, which
- * it clears; next: for each of them the next one + 1, or 0. */
+/* Queues the lines of a CAST frame that go to this neighbour as a frame of their own: from peer->line on,
+ * which it clears; next: for each of them the next one + 1, or 0. */
 PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer,
                                          const struct phx__frame *f, const struct phx__wire_cast *c,
                                          const uint32_t *next);
@@ -12048,9 +12050,9 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or *room was, for which no
- * retraction waits: each takes back what had room. All the living have their turn, however often the first
- * ones change. */
+/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or
+ * *room was, for which no retraction waits: each takes back what had room. All the living have their turn,
+ * however often the first ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
@@ -16955,6 +16957,9 @@ int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **las
  * when the message is accepted, so no end can fail. */
 /* include "post/outcome.h" */
 
+/* After a peak the index of tokens goes if it has so many more than four for each message. */
+#define OUTCOME_TOKENS 4096u
+
 uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body)
 {
     return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
@@ -16970,6 +16975,20 @@ int phx__post_outcome_promise(struct phx__post *p, uint32_t n)
         return PHX_ENOMEM;
     p->outcomes.promised += n;
     return 0;
+}
+
+PHX__COLD void phx__post_outcome_fit(struct phx__post *p)
+{
+    struct phx__post_store *s = &p->store;
+    struct phx__post_outcomes *o = &p->outcomes;
+    size_t need = o->promised + o->first + o->count;
+
+    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
+    phx__map_fit(&s->index);
+    phx__map_fit(&s->waiting);
+    if (s->tokens.count > 4 * p->pending.count + OUTCOME_TOKENS)
+        phx__post_tokens_drop(&s->tokens);
+    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)need, sizeof *o->list);
 }
 
 void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)
@@ -17836,8 +17855,6 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 #define BOX_IDLE_FEW 4096u
 #define BOX_IDLE_TIME (10 * PHX__SECOND)
 #define BOX_IDLE_MOST (1u << 17)
-/* After a peak the index of tokens goes if it has so many more than four for each message. */
-#define BOX_TOKENS 1024u
 
 /* ---- Into flows */
 
@@ -17922,6 +17939,7 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
         phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
+    phx__post_outcome_fit(p);
 }
 
 /* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
@@ -18155,7 +18173,6 @@ void phx__post_box_landed(struct phx__post *p, struct phx__box *b)
         phx__ring_add(&p->boxes.opened, &b->link);
 }
 
-/* After anything that calls phx__post_box_landed. */
 static void box_open_gates(struct phx__post *p)
 {
     while (!phx__ring_is_empty(&p->boxes.opened)) {
@@ -18480,8 +18497,7 @@ static int box_lateness(const struct phx__box *b)
            : b->peer == NULL || b->peer->routed ? PHX_EEXPIRED : PHX_ENOROUTE;
 }
 
-/* Reports a message of which something was emitted, and frees its bytes, unless one frame has them all. 0, or
- * PHX_ENOMEM and nothing happened. */
+/* Reports a message that was emitted in part; frees its bytes if frames have some. 0, or PHX_ENOMEM. */
 static int box_expire_begun(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
     size_t bytes = o->bytes;
@@ -18552,21 +18568,6 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-/* Gives back what a peak has left. */
-PHX__COLD static void box_fit(struct phx__post *p)
-{
-    struct phx__post_store *s = &p->store;
-    struct phx__post_outcomes *o = &p->outcomes;
-
-    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
-    phx__map_fit(&s->index);
-    phx__map_fit(&s->waiting);
-    if (s->tokens.count > 4 * p->pending.count + BOX_TOKENS)
-        phx__post_tokens_drop(&s->tokens);
-    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)(o->promised + o->first + o->count),
-                 sizeof *o->list);
-}
-
 static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
@@ -18586,7 +18587,7 @@ static void box_expire_held(struct phx__post *p)
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
-    box_fit(p);
+    phx__post_outcome_fit(p);
 }
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
@@ -18597,10 +18598,8 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
         (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
-    if (phx__post_sched_due(p, peer)) {
+    if (phx__post_sched_due(p, peer))
         box_close_idle(p, peer);
-        box_fit(p);
-    }
     if (peer->out.limit_at <= *p->ops.now)
         box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);
@@ -19608,7 +19607,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 /* Lines with the same next hop are a chain, so that each is looked at once however many there are. */
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE; the next such line + 1. */
+    /* The target's place: PHX__SELF, the neighbour towards it or PHX__NONE; the next such line + 1. */
     uint32_t hop[PHX__CAST_LINES], next[PHX__CAST_LINES], i, generation;
     struct phx__post_peer *peer;
     struct phx__wire_cast c;

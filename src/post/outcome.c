@@ -4,6 +4,9 @@
  * when the message is accepted, so no end can fail. */
 #include "post/outcome.h"
 
+/* After a peak the index of tokens goes if it has so many more than four for each message. */
+#define OUTCOME_TOKENS 4096u
+
 uint32_t phx__post_outcome_promises(uint64_t token, const struct phx__block *body)
 {
     return (token != 0 ? 1u : 0u) + (body != NULL && body->release != NULL ? 1u : 0u);
@@ -19,6 +22,20 @@ int phx__post_outcome_promise(struct phx__post *p, uint32_t n)
         return PHX_ENOMEM;
     p->outcomes.promised += n;
     return 0;
+}
+
+PHX__COLD void phx__post_outcome_fit(struct phx__post *p)
+{
+    struct phx__post_store *s = &p->store;
+    struct phx__post_outcomes *o = &p->outcomes;
+    size_t need = o->promised + o->first + o->count;
+
+    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
+    phx__map_fit(&s->index);
+    phx__map_fit(&s->waiting);
+    if (s->tokens.count > 4 * p->pending.count + OUTCOME_TOKENS)
+        phx__post_tokens_drop(&s->tokens);
+    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)need, sizeof *o->list);
 }
 
 void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result)

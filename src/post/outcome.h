@@ -11,6 +11,8 @@ PHX_PRIVATE int phx__post_outcome_promise(struct phx__post *p, uint32_t n);
 PHX_PRIVATE void phx__post_outcome_add(struct phx__post *p, const struct phx__message *m, int result);
 /* Messages of which nobody waits for the outcome were lost: that is told once for all. */
 PHX_PRIVATE void phx__post_outcome_lost(struct phx__post *p, uint32_t count, uint64_t to, int result);
+/* Gives back what a peak has left, of mailboxes and tokens, too. */
+PHX_PRIVATE void phx__post_outcome_fit(struct phx__post *p);
 PHX_PRIVATE void phx__post_outcome_tell(struct phx__post *p);
 /* May the application be called? done: how often it was in this phase of the step; once is always right. */
 PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint32_t done);

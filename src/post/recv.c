@@ -622,7 +622,7 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 /* Lines with the same next hop are a chain, so that each is looked at once however many there are. */
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE; the next such line + 1. */
+    /* The target's place: PHX__SELF, the neighbour towards it or PHX__NONE; the next such line + 1. */
     uint32_t hop[PHX__CAST_LINES], next[PHX__CAST_LINES], i, generation;
     struct phx__post_peer *peer;
     struct phx__wire_cast c;

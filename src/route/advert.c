@@ -289,9 +289,9 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or *room was, for which no
- * retraction waits: each takes back what had room. All the living have their turn, however often the first
- * ones change. */
+/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or
+ * *room was, for which no retraction waits: each takes back what had room. All the living have their turn,
+ * however often the first ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {

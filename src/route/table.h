@@ -65,8 +65,8 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
-        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
+        struct phx__offer one; /* offer_count <= 1: no list; 0: the last one, over */
+        uint32_t many[2];      /* the bytes of a pointer to the list, so that 4 bytes are left for live */
     } offer;
     uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
@@ -88,7 +88,7 @@ struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
-    /* The ring of the living, from ourselves on: of others there is no way, nor anything kept by neighbour. */
+    /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
