@@ -359,6 +359,36 @@ static void test_transit_window(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_transit_shrinks(void)
+{
+    /* Goal: the block for what is in transit halves when less than an eighth of it was used until all in it
+     * had gone out. */
+    struct world *w = world_new(1, NULL);
+    struct phx__post *p = &w->node[1].post;
+    struct phx__block *b = phx__buf_block_new(&w->node[1].mem, 65536);
+    struct phx__post_peer *peer;
+    size_t capacity;
+    int i;
+
+    w->frozen = 1;
+    for (i = 0; i < 30; i++)
+        check(relay(w, b, 2, 4000) == 0, "a frame");
+    w->frozen = 0;
+    turns(w, 100, 1000);
+    peer = p->nodes[2].peer;
+    check(peer != NULL && peer->transit.queue.count == 0 && peer->transit.tail->refs == 1, "all has gone");
+    capacity = peer->transit.tail->capacity;
+    for (i = 0; i < 2; i++) {
+        peer->transit.tail->used = capacity / 8 - (size_t)i;
+        check(relay(w, b, 2, 100) == 0, "one more");
+        ok(peer->transit.tail->capacity == (i ? capacity / 2 : capacity), "of %u: %u", (unsigned)capacity,
+           (unsigned)peer->transit.tail->capacity);
+        turns(w, 100, 1000);
+    }
+    phx__buf_block_drop(b);
+    ok(world_free(w), "no byte leaked");
+}
+
 /* ---- Mailboxes and parts */
 
 static void test_idle_most(void)
@@ -900,6 +930,7 @@ int main(void)
     test_lives();
     test_transit_most();
     test_transit_window();
+    test_transit_shrinks();
     test_idle_most();
     test_part_time();
     test_idle_young();
