@@ -116,7 +116,8 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
-                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
+                            .features = s->features };
     struct phx__writer w;
     int err;
 
@@ -138,7 +139,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .observed = l->address };
+                             .features = s->features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -197,6 +198,7 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
+    l->features = (uint8_t)h.features;
     hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -228,6 +230,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
         return PHX_EKEY;
     l->id = a.id;
     l->incarnation = a.incarnation;
+    l->features = (uint8_t)a.features;
     l->observed = a.observed;
     l->heard = a.own;
     if ((err = s->ops->judge(s->ctx, l)) != 0 || (err = hello_say_proof(s, l, key)) != 0)

@@ -95,6 +95,7 @@ struct phx__link {
     uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
     uint8_t secure;          /* over TLS */
     uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */
+    uint8_t features;        /* PHX__FEATURE_* that the peer has, once known */
     uint32_t peer;           /* node, once known */
     uint32_t expect;         /* node that should answer, or PHX__NONE */
     uint32_t attempt;        /* number of the dial, or PHX__NONE */
@@ -164,6 +165,7 @@ struct phx__link_set {
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
+    uint32_t features; /* PHX__FEATURE_* that this node has */
     uint64_t now;
     struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */

@@ -67,6 +67,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
+    if (phx__route_rtt_us(&d->p->route, node) != 0)
+        phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(&d->p->route, node));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
     for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);

@@ -134,6 +134,23 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
 }
 
+/* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
+static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
+
+    if (d->next == j->node || (h != NULL && h->hops <= d->hops))
+        return 0;
+    if (d->hops == 1)
+        return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
+    h = phx__route_table_offers(d);
+    for (uint32_t i = 0; i < d->offer_count; i++)
+        if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
+            return 0;
+    return 1;
+}
+
 /* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
@@ -153,7 +170,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         if (d->hops > t->hops)
             return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
+            return v == PHX__SELF ? t->card < d->card_version
+                                  : j->metric && t->rtt != phx__route_rtt_told(r, v)
+                                        && advert_is_choice(r, v, j);
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
     }
@@ -163,7 +182,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (d->next == j->node || d->card_version == 0)
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return 0;
+        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
@@ -180,7 +199,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
                 && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
     int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
     const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
-    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
+    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(r, v) : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0, rtt };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -188,7 +208,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = card };
+                              .hops = d->hops, .card_version = card,
+                              .rtt = rtt != 0 && phx__route_nbr(r, j)->metric ? rtt : 0 };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -319,7 +340,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
     int full = room == 0 && n->dirty > 1;
@@ -375,6 +396,7 @@ static void advert_update_all(struct phx__route *r)
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
     r->pace.news = r->pace.look;
+    r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)

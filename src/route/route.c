@@ -56,6 +56,9 @@
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
+/* All who became quiet have told their neighbourhoods by then. */
+#define ROUTE_SETTLED (10 * PHX__SECOND)
+
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
  * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
@@ -466,6 +469,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
+        h->rtt = e->rtt;
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
@@ -476,7 +480,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
 /* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
     const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
@@ -524,6 +528,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
     out.card_size = 0;
+    out.rtt = 0;
     r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
@@ -695,7 +700,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
  * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
-    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0, 0 };
     const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
                                   .card_version = h->card };
 
@@ -759,6 +764,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
+    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
@@ -825,6 +831,13 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+static int route_prefers(const struct phx__route *r, uint32_t node, uint32_t nbr, uint32_t other)
+{
+    int faster = r->rtt.on ? phx__route_rtt_compare(r, &r->table.at[node], nbr, other) : 0;
+
+    return faster != 0 ? faster < 0 : route_share_hash(r, node, nbr) < route_share_hash(r, node, other);
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
 static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
@@ -838,10 +851,32 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
         if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
-            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+            && route_prefers(r, node, h->nbr, best))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);
+}
+
+/* Times were measured: other next hops may be faster now, and neighbours must be told. */
+static void route_rtt_round(struct phx__route *r, uint64_t now)
+{
+    int quiet = now > phx__route_quiet_at(r) + ROUTE_SETTLED;
+
+    r->mem->looks += r->table.capacity + r->nbr_count;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        route_share(r, i, now);
+        if (phx__route_rtt_news(r, i, quiet))
+            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, i);
+    }
+    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
+        struct phx__route_nbr *n = &r->nbrs[i];
+        if (n->metric == 1) {
+            n->metric = 2;
+            n->dirty = PHX__MAX(n->dirty, 1);
+            r->pace.look = 1;
+        }
+    }
+    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
 }
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
@@ -898,6 +933,7 @@ void phx__route_fit(struct phx__route *r, uint32_t size)
     phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
     phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
     phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -908,6 +944,11 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    if (r->rtt.on) {
+        if (phx__route_rtt_tick(r, now))
+            route_rtt_round(r, now);
+        phx__route_plan(r, r->rtt.at);
+    }
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
@@ -986,6 +1027,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
+    phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)

@@ -26,6 +26,7 @@ struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
+    int metric; /* both have PHX__FEATURE_RTT */
 };
 
 struct phx__route_nbr {
@@ -35,6 +36,9 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
+    uint32_t rtt;        /* of the link, smoothed: microseconds, times 8; 0: not known */
+    uint32_t asked;      /* the clock in the heartbeat that is to be answered; 0: none */
     uint32_t leads_to;   /* scratch */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
@@ -72,6 +76,19 @@ struct phx__route_pace {
 /* The incarnation to reach after a lie about this node, when the last step was made, and from where. */
 struct phx__route_rise {
     uint64_t to, at, from;
+};
+
+/* Round trip times; see rtt.c. */
+struct phx__route_rtt {
+    int on;
+    uint64_t at;        /* the next links are asked */
+    uint32_t turn, ticks;
+    struct phx__route_rtt_told {
+        uint32_t seq; /* at which it was told as a choice */
+        uint16_t rtt; /* of our way to it; 0: not known */
+    } *told;          /* by node */
+    uint32_t capacity;
+    int telling;      /* the next flush tells ways that are only a choice */
 };
 
 struct phx__route_counters { /* for phx_stats */
@@ -119,6 +136,7 @@ struct phx__route {
     int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
+    struct phx__route_rtt rtt;
     struct phx__route_counters counters;
 #ifdef PHX_PAPER
     const struct phx__route_rules *rules; /* NULL: this room's own */
@@ -176,6 +194,23 @@ PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
+
+/* ---- rtt.c */
+
+/* The clock of a heartbeat that asks for an answer, in which that comes back. */
+PHX_PRIVATE uint32_t phx__route_rtt_ask(struct phx__route *r, uint32_t nbr, uint64_t now);
+PHX_PRIVATE void phx__route_rtt_answer(struct phx__route *r, uint32_t nbr, uint32_t echo, uint64_t now);
+/* Asks links whose turn it is. 1: a round is over, and what follows from it is due. */
+PHX_PRIVATE int phx__route_rtt_tick(struct phx__route *r, uint64_t now);
+/* Is the way to d through nbr (-1) faster than through other, (1) to be left alone, or (0) the same? */
+PHX_PRIVATE int phx__route_rtt_compare(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr,
+                                       uint32_t other);
+/* Of the way in use; 0: not known. */
+PHX_PRIVATE uint64_t phx__route_rtt_us(const struct phx__route *r, uint32_t node);
+/* What neighbours are told of it, and whether that has just become something else, or, if the table has been
+ * quiet, its number. */
+PHX_PRIVATE uint16_t phx__route_rtt_told(const struct phx__route *r, uint32_t node);
+PHX_PRIVATE int phx__route_rtt_news(struct phx__route *r, uint32_t node, int quiet);
 
 /* ---- For advert.c */
 

@@ -527,6 +527,7 @@ static inline int host_meet(struct host *h, uint32_t peer, const struct note *n)
     hello.card = n->words.card;
     hello.told_seq = n->kind == NOTE_PROOF ? n->words.echo : h->route.table.at[0].seq;
     hello.told_card = n->words.have;
+    hello.metric = h->route.rtt.on;
     w->link[h->rank][peer] = n->link;
     w->seen[h->rank][peer] = n->words.incarnation;
     if (n->kind == NOTE_ANSWER) {
