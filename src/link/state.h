@@ -95,7 +95,6 @@ struct phx__link {
     uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
     uint8_t secure;          /* over TLS */
     uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */
-    uint8_t features;        /* PHX__FEATURE_* that the peer has, once known */
     uint32_t peer;           /* node, once known */
     uint32_t expect;         /* node that should answer, or PHX__NONE */
     uint32_t attempt;        /* number of the dial, or PHX__NONE */
@@ -161,11 +160,13 @@ struct phx__link_set {
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
-    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
+    struct phx__link_greeting {
+        uint8_t cluster[8];
+        uint32_t features;
+    } greeting;                                /* what a HELLO says of the cluster, and of this node */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
-    uint32_t features; /* PHX__FEATURE_* that this node has */
     uint64_t now;
     struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */

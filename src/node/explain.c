@@ -21,7 +21,8 @@ PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *tex
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
-    uint64_t rtt = phx__route_rtt_us(&p->route, node);
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));

@@ -171,7 +171,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
             return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
             return v == PHX__SELF ? t->card < d->card_version
-                                  : j->metric && t->rtt != phx__route_rtt_told(r, v)
+                                  : j->metric && t->rtt != phx__route_rtt_told(&r->rtt, v)
                                         && advert_is_choice(r, v, j);
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
@@ -199,7 +199,7 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
                 && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
     int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
     const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
-    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(r, v) : 0;
+    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(&r->rtt, v) : 0;
     const struct phx__advertised word = { d->seq, card, 0, d->hops, 0, rtt };
     struct phx__entry *e;
 
@@ -378,7 +378,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -449,4 +449,68 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+/* ---- Round trip times, and memory -------------------------------------------------------------- */
+
+/* Asks links whose turn it is. 1: a round is over. */
+static int advert_ask_times(struct phx__route *r, uint64_t now)
+{
+    uint32_t all = r->nbr_count, rest = all % PHX__RTT_ROUND;
+    uint32_t count = all / PHX__RTT_ROUND + (r->rtt.ticks % PHX__RTT_ROUND < rest);
+
+    for (count = PHX__MIN(count, PHX__RTT_ASKED_MOST); count > 0; count--) {
+        r->rtt.turn = r->rtt.turn + 1 < all ? r->rtt.turn + 1 : 0;
+        if (!phx__route_rtt_waits(&r->nbrs[r->rtt.turn].rtt, now))
+            r->ops.beat(r->ops.ctx, r->nbrs[r->rtt.turn].node, (int)PHX__BEAT_REPLY);
+    }
+    return ++r->rtt.ticks % PHX__RTT_ROUND == 0;
+}
+
+/* Other next hops may be faster now, and neighbours must be told. Choices are told if the table was quiet for
+ * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
+static void advert_compare_times(struct phx__route *r, uint64_t now)
+{
+    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+
+    r->mem->looks += r->table.capacity + r->nbr_count;
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
+        const struct phx__dest *d = &r->table.at[v];
+        phx__route_share(r, v, now);
+        if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))
+            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, v);
+    }
+    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
+        if (r->nbrs[i].metric != 1)
+            continue;
+        r->nbrs[i].metric = 2;
+        r->nbrs[i].dirty = PHX__MAX(r->nbrs[i].dirty, 1);
+        r->pace.look = 1;
+    }
+    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
+}
+
+void phx__route_advert_times(struct phx__route *r, uint64_t now)
+{
+    if (!r->rtt.on)
+        return;
+    if (now >= r->rtt.at) {
+        r->rtt.at = now + PHX__RTT_TICK;
+        if (advert_ask_times(r, now))
+            advert_compare_times(r, now);
+    }
+    phx__route_plan(r, r->rtt.at);
+}
+
+void phx__route_advert_fit(struct phx__route *r, uint32_t size)
+{
+    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
+    r->delegate_known = r->undelegated.count = 0;
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }

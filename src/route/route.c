@@ -56,9 +56,6 @@
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
-/* All who became quiet have told their neighbourhoods by then. */
-#define ROUTE_SETTLED (10 * PHX__SECOND)
-
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
  * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
 #define ROUTE_LEAP ((uint64_t)1 << 36)
@@ -750,7 +747,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
@@ -831,16 +828,25 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__offer *h = n != NULL ? phx__route_table_offer(d, nbr) : NULL;
+
+    return h != NULL ? phx__route_rtt_way(&n->rtt, h) : 0;
+}
+
 static int route_prefers(const struct phx__route *r, uint32_t node, uint32_t nbr, uint32_t other)
 {
-    int faster = r->rtt.on ? phx__route_rtt_compare(r, &r->table.at[node], nbr, other) : 0;
+    const struct phx__dest *d = &r->table.at[node];
+    int slower = phx__route_rtt_compare(phx__route_way(r, d, nbr), phx__route_way(r, d, other));
 
-    return faster != 0 ? faster < 0 : route_share_hash(r, node, nbr) < route_share_hash(r, node, other);
+    return slower != 0 ? slower < 0 : route_share_hash(r, node, nbr) < route_share_hash(r, node, other);
 }
 
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
-static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
@@ -857,28 +863,6 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-/* Times were measured: other next hops may be faster now, and neighbours must be told. */
-static void route_rtt_round(struct phx__route *r, uint64_t now)
-{
-    int quiet = now > phx__route_quiet_at(r) + ROUTE_SETTLED;
-
-    r->mem->looks += r->table.capacity + r->nbr_count;
-    for (uint32_t i = 1; i < r->table.capacity; i++) {
-        route_share(r, i, now);
-        if (phx__route_rtt_news(r, i, quiet))
-            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, i);
-    }
-    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
-        struct phx__route_nbr *n = &r->nbrs[i];
-        if (n->metric == 1) {
-            n->metric = 2;
-            n->dirty = PHX__MAX(n->dirty, 1);
-            r->pace.look = 1;
-        }
-    }
-    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
-}
-
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     if (now < phx__route_quiet_at(r)) {
@@ -887,7 +871,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
     for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        route_share(r, i, now);
+        phx__route_share(r, i, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -923,19 +907,6 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
     r->known--;
 }
 
-void phx__route_fit(struct phx__route *r, uint32_t size)
-{
-    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
-    r->delegate_known = r->undelegated.count = 0;
-    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
-    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
-    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
-    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
-    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
-    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
-}
-
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
@@ -944,11 +915,6 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
-    if (r->rtt.on) {
-        if (phx__route_rtt_tick(r, now))
-            route_rtt_round(r, now);
-        phx__route_plan(r, r->rtt.at);
-    }
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND

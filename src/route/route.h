@@ -3,6 +3,7 @@
 #define PHX_ROUTE_ROUTE_H
 #include "base/rnd.h"
 #include "route/gap.h"
+#include "route/rtt.h"
 #include "route/table.h"
 #include "base/timer.h"
 #include "wire/link.h"
@@ -37,9 +38,8 @@ struct phx__route_nbr {
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
-    uint32_t rtt;        /* of the link, smoothed: microseconds, times 8; 0: not known */
-    uint32_t asked;      /* the clock in the heartbeat that is to be answered; 0: none */
     uint32_t leads_to;   /* scratch */
+    struct phx__route_rtt_link rtt;
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -59,6 +59,7 @@ struct phx__route_lost {
     uint64_t *at;
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -76,19 +77,6 @@ struct phx__route_pace {
 /* The incarnation to reach after a lie about this node, when the last step was made, and from where. */
 struct phx__route_rise {
     uint64_t to, at, from;
-};
-
-/* Round trip times; see rtt.c. */
-struct phx__route_rtt {
-    int on;
-    uint64_t at;        /* the next links are asked */
-    uint32_t turn, ticks;
-    struct phx__route_rtt_told {
-        uint32_t seq; /* at which it was told as a choice */
-        uint16_t rtt; /* of our way to it; 0: not known */
-    } *told;          /* by node */
-    uint32_t capacity;
-    int telling;      /* the next flush tells ways that are only a choice */
 };
 
 struct phx__route_counters { /* for phx_stats */
@@ -133,7 +121,6 @@ struct phx__route {
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
-    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
     struct phx__route_rtt rtt;
@@ -173,8 +160,6 @@ PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 /* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
 PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
-/* Gives memory back; no index is `size` or above. */
-PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
 /* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
@@ -190,29 +175,16 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* After phx__route_chores: links are asked for their round trip times, and what follows from these. */
+PHX_PRIVATE void phx__route_advert_times(struct phx__route *r, uint64_t now);
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- rtt.c */
-
-/* The clock of a heartbeat that asks for an answer, in which that comes back. */
-PHX_PRIVATE uint32_t phx__route_rtt_ask(struct phx__route *r, uint32_t nbr, uint64_t now);
-PHX_PRIVATE void phx__route_rtt_answer(struct phx__route *r, uint32_t nbr, uint32_t echo, uint64_t now);
-/* Asks links whose turn it is. 1: a round is over, and what follows from it is due. */
-PHX_PRIVATE int phx__route_rtt_tick(struct phx__route *r, uint64_t now);
-/* Is the way to d through nbr (-1) faster than through other, (1) to be left alone, or (0) the same? */
-PHX_PRIVATE int phx__route_rtt_compare(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr,
-                                       uint32_t other);
-/* Of the way in use; 0: not known. */
-PHX_PRIVATE uint64_t phx__route_rtt_us(const struct phx__route *r, uint32_t node);
-/* What neighbours are told of it, and whether that has just become something else, or, if the table has been
- * quiet, its number. */
-PHX_PRIVATE uint16_t phx__route_rtt_told(const struct phx__route *r, uint32_t node);
-PHX_PRIVATE int phx__route_rtt_news(struct phx__route *r, uint32_t node, int quiet);
-
-/* ---- For advert.c */
+/* ---- For advert.c and explain.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
@@ -223,6 +195,10 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
+/* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
+/* See phx__route_rtt_way; through PHX__NONE: 0. */
+PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
 /* Is a distance at this number below the feasible distance? */
 PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 

@@ -25,6 +25,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 struct phx__standing {
     uint32_t seq, card_version;
     uint32_t have; /* mark of the other's card that it has; 0: none */
+    uint32_t features; /* PHX__FEATURE_*, as in HELLO or ANSWER before it */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */

@@ -21,10 +21,10 @@ sane=${SIM:-$dir/sim_sane}
 work=${SIM:-$dir/sim_work}
 paper=${SIM:-$dir/sim_paper}
 warn='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wundef -pedantic'
-parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes ways'
-parts="$parts traces starved overload slow late large tree launch launch_chaos figures liar lies lies_said door sim"
+parts='world stream verbs scenario ledger chat story delivery detect campaign forget dead deaths holes traces'
+parts="$parts starved overload slow late large tree launch launch_chaos figures liar lies lies_said door sim"
 parts="$parts mpi_stories mpi_world mpi_launch mpi_pump mpi_traffic mpi_walls mpi_kills mpi_agree"
-parts="$parts mpi_chaos mpi_torture refuse"
+parts="$parts mpi_chaos mpi_torture refuse ways"
 # What ships of the launcher, and is under test in launch.c.
 launch='tree collect board replay wire engine operation store pmi1 pmi2 pmgr nlap job place hosts text bytes'
 # extras/ftmpi, but for what is the world's there: how a call waits, the environment, time, ends, what leaves.
